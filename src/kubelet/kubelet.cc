@@ -11,6 +11,8 @@
 #include "kubelet/log_rotation.h"
 #include "kubelet/node/kernel_defaults.h"
 #include "kubelet/plugins/plugin_registry.h"
+#include "kubelet/pod_housekeeping.h"
+#include "kubelet/pod_lifecycle.h"
 #include "kubelet/pod_resources/pod_resources_server.h"
 #include "kubelet/runtime_check.h"
 #include "kubelet/volumes/block_devices/device_volumes.h"
@@ -195,23 +197,13 @@ struct Kubelet::Impl {
           gc(deps.loop, deps.runtime, deps.files, log_links, deps.log.named("gc"), config.log_root, {}),
           containers(reader, puller, restarts, starter, killer, gc),
           statuses(deps.loop, deps.client, deps.log.named("status")),
-          pod_services{.loop = deps.loop,
-                       .random = deps.random,
-                       .log = deps.log,
-                       .node = node,
-                       .runtime = deps.runtime,
-                       .reader = reader,
-                       .gc = gc,
-                       .containers = containers,
-                       .footprint = footprint,
-                       .references = references,
-                       .probes = probes,
-                       .statuses = statuses,
-                       .events = events,
-                       .devices = pod_devices,
-                       .preparer = preparer,
-                       .sandboxes = sandboxes},
-          pods(pod_services, [this] { return admission_context(); }),
+          pod_reporter(deps.loop, node, probes, pod_devices, statuses, events),
+          pleg(deps.loop, reader,
+               {.changed = [this](const std::string& uid) { pods.wake(uid); }, .listed = [this] { pods.end_unknown(); }}),
+          pods(
+              deps.loop, deps.log, node, pleg, pod_reporter, events, [this](auto pod) { return make_worker(std::move(pod)); },
+              [this] { return admission_context(); }),
+          housekeeping(deps.loop, deps.log, pods, pleg, gc, footprint, preparer),
           pod_resources(plugins
                             ? std::make_unique<PodResourcesServer>(PodResourcesServer::Services{.files = deps.files,
                                                                                                 .connector = *deps.plugins,
@@ -259,6 +251,12 @@ struct Kubelet::Impl {
           scope(deps.loop,
                 [this](const Error& error) { deps.log.error("a component of the kubelet failed", {{"error", error.message}}); }) {}
 
+    std::unique_ptr<PodWorker> make_worker(std::shared_ptr<const core::Pod> pod) {
+        auto syncer = std::make_unique<PodLifecycle>(deps.loop, preparer, sandboxes, containers, probes, pod_reporter, events,
+                                                     PodResizer(deps.runtime, footprint, node, events, *pod));
+        return std::make_unique<PodWorker>(deps.random, deps.log, std::move(syncer), std::move(pod));
+    }
+
     AdmissionContext admission_context() {
         AdmissionContext context;
         context.allocatable = node.allocatable;
@@ -286,7 +284,7 @@ struct Kubelet::Impl {
         if (!runtime_check.problem().empty()) health.problems.push_back(runtime_check.problem());
         if (runtime_check.problem().empty() && !node.network_problem.empty())
             health.problems.push_back("container runtime network not ready: " + node.network_problem);
-        if (std::string problem = pods.relist_problem(); !problem.empty()) health.problems.push_back(std::move(problem));
+        if (std::string problem = pleg.problem(); !problem.empty()) health.problems.push_back(std::move(problem));
         if (!csi_node.is_initialized()) health.problems.push_back("CSINode is not yet initialized");
         if (plugins) health.volumes_in_use = plugins->csi_volumes.volumes_in_use();
         if (plugins) health.devices = plugins->device_plugins.amounts();
@@ -345,7 +343,7 @@ struct Kubelet::Impl {
         if (users) users->restore(footprint.pods_on_disk());
         scope.spawn(events.run());
         scope.spawn(statuses.run());
-        CO_TRY_VOID(co_await pods.relist_once());
+        CO_TRY_VOID(co_await pleg.relist());
         if (plugins) {
             scope.spawn(plugins->registry.run());
             scope.spawn(plugins->drivers.run());
@@ -357,8 +355,8 @@ struct Kubelet::Impl {
         own_node.on_change([this](const core::Node& seen) { csi_node.node_seen(seen.metadata.uid); });
         scope.spawn(csi_node.run([this] { reporter.wake(); }));
         scope.spawn(runtime_check.run());
-        scope.spawn(pods.run_relist());
-        scope.spawn(pods.run_housekeeping());
+        scope.spawn(pleg.run());
+        scope.spawn(housekeeping.run());
         scope.spawn(static_pods.run());
         scope.spawn(reporter.run_status());
         scope.spawn(reporter.run_lease());
@@ -391,6 +389,7 @@ struct Kubelet::Impl {
 
     Task<> close() {
         CO_TRY_VOID(co_await scope.close());
+        CO_TRY_VOID(co_await housekeeping.close());
         CO_TRY_VOID(co_await pods.close());
         if (plugins) CO_TRY_VOID(co_await plugins->csi_volumes.close());
         CO_TRY_VOID(co_await probes.close());
@@ -437,8 +436,10 @@ struct Kubelet::Impl {
     ContainerGc gc;
     PodContainers containers;
     StatusManager statuses;
-    PodServices pod_services;
+    PodReporter pod_reporter;
+    Pleg pleg;
     PodManager pods;
+    PodHousekeeping housekeeping;
     std::unique_ptr<PodResourcesServer> pod_resources;  ///< null without plugins
     RuntimeCheck runtime_check;
     StaticPods static_pods;
@@ -463,6 +464,7 @@ Task<> Kubelet::run() {
 }
 
 PodManager& Kubelet::pods() { return impl_->pods; }
+const Pleg& Kubelet::pleg() const { return impl_->pleg; }
 const StatusManager& Kubelet::statuses() const { return impl_->statuses; }
 const KubeletConfig& Kubelet::config() const { return impl_->config; }
 const KubeletDependencies& Kubelet::dependencies() const { return impl_->deps; }

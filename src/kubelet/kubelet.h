@@ -8,8 +8,10 @@
 #include "kubelet/node/host.h"
 #include "kubelet/node/node_reporter.h"
 #include "kubelet/plugins/plugin_connection.h"
+#include "kubelet/pod/backoff.h"
 #include "kubelet/pod_manager.h"
 #include "kubelet/storage_usage.h"
+#include "kubelet/user_namespaces/user_namespaces.h"
 #include "kubelet/volumes/csi/csi_metrics.h"
 #include "kubelet/volumes/local_volume/image_disks.h"
 
@@ -86,6 +88,7 @@ public:
 
     // For the kubelet's HTTP server.
     PodManager& pods();
+    const Pleg& pleg() const;
     const StatusManager& statuses() const;
     const KubeletConfig& config() const;
     const KubeletDependencies& dependencies() const;

@@ -1,16 +1,21 @@
 #pragma once
 #include "kubelet/admission.h"
+#include "kubelet/pleg.h"
+#include "kubelet/pod_reporter.h"
 #include "kubelet/pod_worker.h"
+#include "runtime/scope.h"
 
 namespace porthole::kubelet {
 
 /// All pods of the node, from all sources: owns one worker for each pod until nothing of it remains.
 ///
-/// A pod in the runtime that no source names is ended, once all sources have been read. Lives on the kubelet's loop; `services` must
+/// A pod in the runtime that no source names is ended, once all sources have been read. Lives on the kubelet's loop; all references
 /// outlive it. Pointers to workers are valid until the next suspension. close() it before destroying it.
 class PodManager {
 public:
-    PodManager(PodServices& services, std::function<AdmissionContext()> admission_context);
+    using WorkerMaker = std::function<std::unique_ptr<PodWorker>(std::shared_ptr<const core::Pod>)>;
+    PodManager(EventLoop& loop, Logger log, const NodeFacts& node, const Pleg& pleg, PodReporter& reporter, client::EventRecorder& events,
+               WorkerMaker make_worker, std::function<AdmissionContext()> admission_context);
 
     /// A pod of this node was added or has changed.
     void update(std::shared_ptr<const core::Pod> asked);
@@ -30,15 +35,16 @@ public:
     /// Ends a pod to protect the node.
     void evict(const std::string& uid, Termination termination);
 
-    /// Reads the runtime's state once; an unreachable runtime is not an error.
-    Task<> relist_once();
-    /// Checks the runtime for changes every second, until cancelled.
-    Task<> run_relist();
-    /// Removes leftovers of ended pods every two seconds, and ended containers and what pods have left that ended without a kubelet every
-    /// minute, until cancelled.
-    Task<> run_housekeeping();
-    /// "" if relisting works.
-    std::string relist_problem() const;
+    /// Ends the pods in the runtime that no source names, after all sources have been read.
+    void end_unknown();
+    /// Resizes for which there was no room.
+    void retry_resizes();
+    /// Pods that have ended and that their source no longer has.
+    std::vector<std::string> removable() const;
+    /// nullptr if the pod is not removable.
+    std::shared_ptr<const core::Pod> find_removable(const std::string& uid) const;
+    /// Nothing of the removable pod is left. If its source has named it again since, it starts now.
+    void forget(const std::string& uid);
     Task<> close() { return scope_.close(); }
 
 private:
@@ -54,22 +60,17 @@ private:
     void start(const std::string& uid, Record& record);
     void update_known(Record& record, std::shared_ptr<const core::Pod> pod);
     void tell_of_resize(const core::Pod& pod, const std::optional<Rejection>& refusal, const Record& record);
-    void retry_resizes();
-    void tell_differences(const core::Pod& pod, const windows::Verdict& verdict);
-    void reject(const core::Pod& pod, const Rejection& rejection);
     void adopt_orphan(const PodSighting& sighting);
-    Task<> finish_removed();
-    void remove_stale();
-    Task<> remove_stale_volumes(std::string uid);
 
-    PodServices& services_;
+    Logger log_;
+    const NodeFacts& node_;
+    const Pleg& pleg_;
+    PodReporter& reporter_;
+    client::EventRecorder& events_;
+    WorkerMaker make_worker_;
     std::function<AdmissionContext()> admission_context_;
     std::map<std::string, Record> pods_;
-    std::map<std::string, PodSighting> seen_;
-    MonotonicTime relisted_;
     bool sources_ready_ = false;
-    bool has_listed_ = false;                 ///< the runtime has told once what is there
-    std::set<std::string> removing_volumes_;  ///< of these pods: their tasks
     Scope scope_;
 };
 

@@ -62,7 +62,9 @@ std::vector<std::string> limits_below_use(const LoweredLimits& lowered, const st
 
 }  // namespace
 
-PodResizer::PodResizer(PodServices& services, const core::Pod& pod) : services_(services), given_(reported_as_given(pod)) {}
+PodResizer::PodResizer(RuntimeService& runtime, PodFootprint& footprint, const NodeFacts& node, client::EventRecorder& events,
+                       const core::Pod& pod)
+    : runtime_(runtime), footprint_(footprint), node_(node), events_(events), given_(reported_as_given(pod)) {}
 
 void PodResizer::apply_to(PodRuntimeState& state) {
     std::erase_if(given_, [&](const auto& entry) { return !state.find_by_id(entry.first); });
@@ -70,8 +72,9 @@ void PodResizer::apply_to(PodRuntimeState& state) {
         if (const auto found = given_.find(container.id); found != given_.end()) set_given_resources(container, found->second);
 }
 
-bool PodResizer::is_ahead(const core::Pod& pod, const PodRuntimeState& state, bool ending) const {
-    if (ending || services_.node.windows) return false;
+bool PodResizer::is_ahead(const WantedPod& wanted, const PodRuntimeState& state) const {
+    if (wanted.termination || node_.windows) return false;
+    const core::Pod& pod = *wanted.pod;
     return std::ranges::any_of(all_containers(pod), [&](const ContainerSpec& spec) {
         const cri::ContainerStatus* status = state.find_newest(spec.container.name);
         const auto given = status && is_running(*status) ? given_resources(*status) : std::nullopt;
@@ -80,19 +83,22 @@ bool PodResizer::is_ahead(const core::Pod& pod, const PodRuntimeState& state, bo
     });
 }
 
-void PodResizer::tell_of_end(const core::Pod& pod, const PodRuntimeState& state, bool ending) {
-    if (is_ahead(pod, state, ending)) {
+void PodResizer::tell_of_end(const WantedPod& wanted, const PodRuntimeState& state) {
+    if (is_ahead(wanted, state)) {
         begun_ = true;
         return;
     }
     // What has ended was not resized; what takes its place is made with what the pod asks for.
-    if (!begun_ || ending || !state.has_running_container() || awaits_restart(pod, state)) return;
+    const core::Pod& pod = *wanted.pod;
+    if (!begun_ || wanted.termination || !state.has_running_container() || awaits_restart(pod, state)) return;
     begun_ = false;
     error_.clear();
-    services_.events.normal(reference_to(pod), "ResizeCompleted", resize_message("Pod resize completed", pod));
+    events_.normal(reference_to(pod), "ResizeCompleted", resize_message("Pod resize completed", pod));
 }
 
-void PodResizer::add_conditions(const core::Pod& pod, const PodRuntimeState& state, bool ending, core::PodStatus& status) const {
+void PodResizer::add_conditions(const WantedPod& wanted, const PodRuntimeState& state, SystemTime now, core::PodStatus& status) const {
+    const core::Pod& pod = *wanted.pod;
+    const auto& pending = wanted.resize_pending;
     const auto show = [&](const char* type, bool holds, std::string reason, std::string message) {
         if (!holds) {
             std::erase_if(status.conditions, [&](const core::PodCondition& condition) { return condition.type == type; });
@@ -100,10 +106,10 @@ void PodResizer::add_conditions(const core::Pod& pod, const PodRuntimeState& sta
         }
         core::PodCondition condition{.type = type, .status = "True", .reason = std::move(reason), .message = std::move(message)};
         condition.observed_generation = pod.metadata.generation;
-        objects::set_condition(status.conditions, std::move(condition), Timestamp(services_.loop.wall_now()));
+        objects::set_condition(status.conditions, std::move(condition), Timestamp(now));
     };
-    show("PodResizePending", pending_.has_value(), pending_ ? pending_->reason : "", pending_ ? pending_->message : "");
-    show("PodResizeInProgress", is_ahead(pod, state, ending) || (begun_ && !ending && awaits_restart(pod, state)),
+    show("PodResizePending", pending.has_value(), pending ? pending->reason : "", pending ? pending->message : "");
+    show("PodResizeInProgress", is_ahead(wanted, state) || (begun_ && !wanted.termination && awaits_restart(pod, state)),
          error_.empty() ? "" : "Error", error_);
 }
 
@@ -116,7 +122,7 @@ Task<> PodResizer::resize(std::shared_ptr<const core::Pod> pod, const PodActions
         error_.clear();
     } else if (error_ != resized.error().message) {
         error_ = resized.error().message;
-        services_.events.warning(reference_to(*pod), "ResizeError", resize_message("Pod resize error", *pod, error_));
+        events_.warning(reference_to(*pod), "ResizeError", resize_message("Pod resize error", *pod, error_));
     }
     co_return resized;
 }
@@ -124,10 +130,10 @@ Task<> PodResizer::resize(std::shared_ptr<const core::Pod> pod, const PodActions
 Task<> PodResizer::change_limits(const core::Pod& pod, const PodActions& actions, PodRuntimeState& state) {
     const core::Pod before = with_given_resources(pod, state);
     CO_TRY_VOID(co_await check_memory_in_use(before, pod, actions));
-    CO_TRY_VOID(services_.footprint.ensure_cgroup_for_both(before, pod));
+    CO_TRY_VOID(footprint_.ensure_cgroup_for_both(before, pod));
     for (const ContainerToResize& change : actions.containers_to_resize) CO_TRY_VOID(co_await change_container(pod, change, state));
     apply_to(state);
-    CO_TRY_VOID(services_.footprint.ensure_cgroup(pod));
+    CO_TRY_VOID(footprint_.ensure_cgroup(pod));
     for (const cri::ContainerStatus& container : state.containers)
         if (const auto given = given_resources(container)) given_[container.id] = {given->container, pod.spec.resources};
     co_return {};
@@ -138,7 +144,7 @@ Task<> PodResizer::change_container(const core::Pod& pod, const ContainerToResiz
     cri::UpdateContainerResourcesRequest request;
     request.container_id = change.id;
     request.linux = linux_resources(wanted.requests, limits_in_force(wanted, pod.spec.resources));
-    CO_TRY_VOID(co_await services_.runtime.update_container_resources(std::move(request)));
+    CO_TRY_VOID(co_await runtime_.update_container_resources(std::move(request)));
     const cri::ContainerStatus* status = state.find_by_id(change.id);
     if (const auto given = status ? given_resources(*status) : std::nullopt) given_[change.id] = {wanted, given->pod};
     co_return {};
@@ -150,7 +156,7 @@ Task<> PodResizer::check_memory_in_use(const core::Pod& before, const core::Pod&
     if (lowered.empty()) co_return {};
     cri::ListContainerStatsRequest request;
     request.filter.emplace().label_selector[PodUidLabel] = after.metadata.uid;
-    CO_TRY(const auto listed, co_await services_.runtime.list_container_stats(std::move(request)));
+    CO_TRY(const auto listed, co_await runtime_.list_container_stats(std::move(request)));
     const std::vector<std::string> problems = limits_below_use(lowered, listed.stats);
     if (problems.empty()) co_return {};
     co_return Error(Reason::Conflict,

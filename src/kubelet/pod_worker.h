@@ -1,8 +1,11 @@
 #pragma once
 #include <optional>
 
-#include "kubelet/pod_resizer.h"
-#include "kubelet/pod_services.h"
+#include "base/log.h"
+#include "kubelet/pod/pod.h"
+#include "kubelet/pod/wanted_pod.h"
+#include "runtime/random.h"
+#include "runtime/sync.h"
 
 namespace porthole::kubelet {
 
@@ -45,30 +48,39 @@ private:
     TaskContext* current_ = nullptr;
 };
 
-/// Why and how a pod ends.
-struct Termination {
-    std::optional<Duration> grace;  ///< shorter than the pod's own
-    std::string reason, message;    ///< of a pod that fails for it: "Evicted", "DeadlineExceeded"; "" for an ordinary end
+/// The steps of one pod, of which a worker runs one at a time. Each may be repeated, and cancelled at any suspension; `wanted` is the
+/// worker's and may change meanwhile.
+class PodSyncer {
+public:
+    virtual ~PodSyncer() = default;
+    /// Brings the pod nearer to what is wanted. Yields why it has to end instead, or nullopt.
+    virtual Task<std::optional<Termination>> sync(const WantedPod& wanted) = 0;
+    /// Ends what runs of it.
+    virtual Task<> stop(const WantedPod& wanted) = 0;
+    /// Takes back what it has of the node. Cannot be interrupted.
+    virtual Task<> clean_up(const WantedPod& wanted) = 0;
+    /// After which time there is something to do even if nothing changes.
+    virtual std::optional<Duration> next_sync(const WantedPod& wanted) const = 0;
 };
 
-/// One pod from its first sandbox to its removal: a level-triggered loop that reads the runtime's state, reports it, and takes the next
-/// step. Terminating interrupts the step in progress. For a pod that already runs, it continues from the existing state.
+/// One pod from its first sandbox to its removal: a loop that syncs it whenever something has changed, and at least every 60 to 90 s, then
+/// stops it and cleans up. Terminating interrupts the step in progress; a step that fails is repeated after 1 s, then 2 s, up to 10 s.
 class PodWorker {
 public:
-    PodWorker(PodServices& services, std::shared_ptr<const core::Pod> pod);
+    /// `random` outlives it.
+    PodWorker(Random& random, Logger log, std::unique_ptr<PodSyncer> syncer, std::shared_ptr<const core::Pod> pod);
 
-    const core::Pod& pod() const { return *pod_; }
-    const std::shared_ptr<const core::Pod>& shared_pod() const { return pod_; }
+    const core::Pod& pod() const { return *wanted_.pod; }
+    const std::shared_ptr<const core::Pod>& shared_pod() const { return wanted_.pod; }
     void update(std::shared_ptr<const core::Pod> pod);
-    /// Why the pod has less than it requests, with the reason of its condition PodResizePending; nullopt if it has what it requests. Call
-    /// before update().
-    void set_resize_pending(std::optional<Rejection> why) { resizer_.set_pending(std::move(why)); }
-    const std::optional<Rejection>& resize_pending() const { return resizer_.pending(); }
+    /// Call it before update().
+    void set_resize_pending(std::optional<Rejection> why) { wanted_.resize_pending = std::move(why); }
+    const std::optional<Rejection>& resize_pending() const { return wanted_.resize_pending; }
     /// Something about the pod's containers may have changed.
     void wake() { wake_.set(); }
     /// May be called again; a shorter grace period then shortens a running one.
     void terminate(Termination termination);
-    bool is_terminating() const { return termination_.has_value(); }
+    bool is_terminating() const { return wanted_.termination.has_value(); }
     /// Whether nothing of it runs and its volumes are removed; containers and logs can still be read.
     bool is_finished() const { return finished_; }
 
@@ -76,36 +88,16 @@ public:
     Task<> run();
 
 private:
-    Task<> sync();
-    Task<bool> take_step(const PodActions& actions);
-    Task<> prepare(const PodActions& actions);
-    Task<> start_pod(const PodActions& actions);
-    Task<> stop_everything();
-    Task<> clean_up();
-
-    Task<> refresh();
-    void report();
-    core::PodStatus status_now() const;
-    std::vector<std::string> pod_addresses() const;
-    Task<> refresh_volumes();
+    Task<> take_step();
     Duration next_sync() const;
-    std::optional<Duration> deadline_left() const;
     Duration retry_delay();
 
-    PodServices& services_;
-    std::shared_ptr<const core::Pod> pod_;
-    PodRuntimeState state_;
-    std::map<std::string, WaitingReason> waiting_;
-    PodResizer resizer_;
-    std::optional<Termination> termination_;
+    Random& random_;
+    Logger log_;
+    std::unique_ptr<PodSyncer> syncer_;
+    WantedPod wanted_;
     bool stopped_ = false, finished_ = false;
-    int failures_ = 0;  ///< syncs in a row
-
-    // For the containers to be started; replaced by every sync.
-    PreparedPod prepared_;
-    MonotonicTime volumes_set_up_{};
-    cri::PodSandboxConfig sandbox_config_;
-
+    int failures_ = 0;  ///< steps in a row
     Interrupt interrupt_;
     Event wake_;
 };

@@ -37,6 +37,10 @@ public:
 
     /// The volumes and users of a pod that no one knows; `came_back` tells whether someone does now.
     Task<> release_stale(std::string uid, std::function<bool()> came_back);
+    /// The devices of pods that no one knows.
+    Task<> release_stale_devices(std::function<bool(const std::string& pod_uid)> is_known) {
+        return devices_.release_stale(std::move(is_known));
+    }
 
 private:
     Result<void> ensure_footprint(const core::Pod& pod, const PodRuntimeState& state);

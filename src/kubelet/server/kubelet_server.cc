@@ -403,7 +403,7 @@ Task<> KubeletServer::handle(net::HttpRequest request, net::HttpResponder& respo
 
 Task<> HealthHandler::handle(net::HttpRequest request, net::HttpResponder& responder) {
     if (request.path != "/healthz") co_return co_await respond(responder, 404, Text, "404 page not found\n");
-    const std::string problem = kubelet_.pods().relist_problem();
+    const std::string problem = kubelet_.pleg().problem();
     if (problem.empty()) co_return co_await respond(responder, 200, Text, "ok");
     co_return co_await respond(responder, 500, Text, problem + "\n");
 }
