@@ -97,12 +97,9 @@ private:
     std::unique_ptr<kubelet::GrpcRuntime> runtime_;
     std::unique_ptr<bundled_images::BundledImageService> images_;
     std::unique_ptr<kubelet::ImageMounts> image_mounts_;
-    std::unique_ptr<kubelet::ImageDisks> image_disks_ = kubelet::make_image_disks(*world_.processes);
-    std::unique_ptr<kubelet::Mounter> mounter_ = kubelet::make_mounter();
-    std::unique_ptr<kubelet::Cgroups> cgroups_;
+    kubelet::NodeSystem system_ = kubelet::make_node_system(*files_, *world_.processes);
     std::unique_ptr<kubelet::NetworkProber> prober_;
     std::unique_ptr<kubelet::PluginConnector> plugins_;
-    std::unique_ptr<kubelet::Host> host_;
     std::unique_ptr<kubelet::Kubelet> kubelet_;
     std::unique_ptr<kubelet::KubeletServer> kubelet_server_;
     std::unique_ptr<net::HttpServer> http_;
@@ -272,10 +269,8 @@ Result<void> Agent::make_kubelet() {
         return bundled_images::import_into_containerd(*world_.processes, options_.runtime_endpoint, image);
     });
     image_mounts_ = kubelet::make_containerd_image_mounts(*world_.processes, options_.runtime_endpoint);
-    cgroups_ = std::make_unique<kubelet::CgroupFiles>(*files_);
     prober_ = kubelet::make_network_prober(world_.loop);
     plugins_ = kubelet::make_plugin_connector(world_.loop);
-    host_ = kubelet::make_host(*files_);
     kubelet_ = std::make_unique<kubelet::Kubelet>(std::move(config), kubelet::KubeletDependencies{.loop = world_.loop,
                                                                                                   .random = random_,
                                                                                                   .log = log_.named("kubelet"),
@@ -284,12 +279,9 @@ Result<void> Agent::make_kubelet() {
                                                                                                   .images = *images_,
                                                                                                   .files = *files_,
                                                                                                   .workers = *world_.pool,
-                                                                                                  .mounter = *mounter_,
-                                                                                                  .cgroups = *cgroups_,
+                                                                                                  .system = system_,
                                                                                                   .prober = *prober_,
-                                                                                                  .host = *host_,
                                                                                                   .image_mounts = image_mounts_.get(),
-                                                                                                  .image_disks = image_disks_.get(),
                                                                                                   .programs = world_.processes.get(),
                                                                                                   .plugins = plugins_.get()});
     return {};

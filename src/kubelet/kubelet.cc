@@ -104,7 +104,7 @@ struct Plugins {
                        .root = config.root_directory,
                        .node = std::move(node),
                        .report_node = std::move(report_node),
-                       .has_csi_proxy = deps.has_csi_proxy}),
+                       .has_csi_proxy = deps.system.has_csi_proxy}),
           csi_limits(deps.loop, csi_drivers, csi_driver_objects, deps.log.named("volumes")) {
         // Drivers of devices give the runtime CDI devices, which Windows does not have.
         if (!volume_host.windows) registry.add_handler(DriverPlugins::Type, drivers);
@@ -129,7 +129,7 @@ struct Kubelet::Impl {
     Impl(KubeletConfig given_config, KubeletDependencies given)
         : config(std::move(given_config)),
           deps(std::move(given)),
-          facts(deps.host.describe()),
+          facts(deps.system.host->describe()),
           node(node_facts(config, facts, deps.files)),
           app_armor(!node.windows && enforces_app_armor(deps.files)),
           events(deps.loop, deps.client, deps.log.named("events"), "kubelet", config.node.name),
@@ -143,13 +143,13 @@ struct Kubelet::Impl {
                  [this](const std::string& uid) { pods.wake(uid); }),
           puller(deps.loop, deps.images, events, config.parallel_image_pulls),
           image_volumes(deps.image_mounts ? std::make_unique<PulledImageVolumes>(puller, objects, *deps.image_mounts) : nullptr),
-          local_volumes(deps.loop, deps.workers, deps.files, deps.image_disks, config.root_directory),
+          local_volumes(deps.loop, deps.workers, deps.files, deps.system.image_disks.get(), config.root_directory),
           selinux(node.windows ? nullptr : selinux_contexts(config, deps.files)),
           volume_host{.loop = deps.loop,
                       .random = deps.random,
                       .files = deps.files,
                       .workers = deps.workers,
-                      .mounter = deps.mounter,
+                      .mounter = *deps.system.mounter,
                       .programs = deps.programs,
                       .selinux = selinux.get(),
                       .windows = node.windows,
@@ -182,12 +182,12 @@ struct Kubelet::Impl {
                                    UserNamespaces::Settings{.pods_directory = config.root_directory + "/pods",
                                                             .ids_per_pod = static_cast<std::uint64_t>(config.ids_per_pod),
                                                             .max_pods = config.node.max_pods})),
-          footprint(deps.files, deps.cgroups, volumes, node),
+          footprint(deps.files, *deps.system.cgroups, volumes, node),
           references(deps.client, objects, services, events),
           preparer(node, footprint, pod_devices, references, users.get(), events),
           sandboxes(deps.runtime, node, footprint, references, events),
           container_preparer(deps.files, deps.random, node, volumes, references, pod_devices,
-                             container_settings(config, facts, deps.cgroups, selinux != nullptr)),
+                             container_settings(config, facts, *deps.system.cgroups, selinux != nullptr)),
           hooks(deps.loop, deps.runtime, deps.prober),
           log_links(deps.files, config.log_link_directory, deps.log),
           restarts(deps.loop, events, config.restart_backoff),
@@ -228,7 +228,7 @@ struct Kubelet::Impl {
                    .csi = plugins ? &plugins->csi_volumes : nullptr,
                    .events = &events}),
           eviction({.loop = deps.loop,
-                    .host = deps.host,
+                    .host = *deps.system.host,
                     .files = deps.files,
                     .runtime = deps.runtime,
                     .pods = pods,
@@ -243,7 +243,7 @@ struct Kubelet::Impl {
                     .log = deps.log.named("node"),
                     .client = deps.client,
                     .events = events,
-                    .host = deps.host,
+                    .host = *deps.system.host,
                     .files = deps.files,
                     .images = deps.images,
                     .health = [this] { return health(); }},
@@ -384,7 +384,7 @@ struct Kubelet::Impl {
             TRY_VOID(deps.files.create_directories(directory, 0755));
             close_directory(deps.files, directory, deps.log);  // as upstream: CVE-2024-5321
         }
-        return deps.cgroups.ensure_tiers(config.cgroup_root);
+        return deps.system.cgroups->ensure_tiers(config.cgroup_root);
     }
 
     Task<> close() {

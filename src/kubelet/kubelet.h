@@ -5,15 +5,14 @@
 #include "client/informers/informer.h"
 #include "kubelet/eviction.h"
 #include "kubelet/images/image_mounts.h"
-#include "kubelet/node/host.h"
 #include "kubelet/node/node_reporter.h"
+#include "kubelet/node/node_system.h"
 #include "kubelet/plugins/plugin_connection.h"
 #include "kubelet/pod/backoff.h"
 #include "kubelet/pod_manager.h"
 #include "kubelet/storage_usage.h"
 #include "kubelet/user_namespaces/user_namespaces.h"
 #include "kubelet/volumes/csi/csi_metrics.h"
-#include "kubelet/volumes/local_volume/image_disks.h"
 
 namespace porthole::kubelet {
 
@@ -65,15 +64,11 @@ struct KubeletDependencies {
     ImageService& images;
     FileSystem& files;
     WorkerPool& workers;
-    Mounter& mounter;
-    Cgroups& cgroups;
+    const NodeSystem& system;
     NetworkProber& prober;
-    Host& host;
     ImageMounts* image_mounts = nullptr;  ///< null: image volumes are refused
-    ImageDisks* image_disks = nullptr;    ///< null: the size of local volumes is not enforced
     ProcessRunner* programs = nullptr;    ///< for mounting network volumes (Linux), and FlexVolume drivers; null: those are refused
     PluginConnector* plugins = nullptr;   ///< null: no plugin of the node is used, and pods with ResourceClaims are refused
-    std::function<bool()> has_csi_proxy;  ///< Windows: whether a CSI proxy serves on the node; null elsewhere
 };
 
 /// The agent of one node. Lives on one loop; several may share a process in simulations. Reads from `host` and `files` in the constructor.

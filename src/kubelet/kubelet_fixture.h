@@ -51,10 +51,8 @@ struct KubeletTest : testing::Test {
                                                                         .images = runtime,
                                                                         .files = files,
                                                                         .workers = pool,
-                                                                        .mounter = mounter,
-                                                                        .cgroups = cgroups,
+                                                                        .system = system,
                                                                         .prober = prober,
-                                                                        .host = host,
                                                                         .plugins = plugins});
         scope = std::make_unique<Scope>(loop);
         scope->spawn(kubelet->run());
@@ -101,10 +99,10 @@ struct KubeletTest : testing::Test {
     sim::FakeRuntime runtime{loop};
     porthole::sim::MemoryFileSystem files{loop};
     porthole::sim::SimWorkerPool pool{loop};
-    sim::FakeMounter mounter;
-    NoCgroups cgroups;
+    sim::FakeNodeSystem system;
+    sim::FakeMounter& mounter = system.fake_mounter;
     sim::FakeProber prober;
-    sim::FakeHost host;
+    sim::FakeHost& host = system.fake_host;
     windows::Gates gates;
     PluginConnector* plugins = nullptr;
     bool identify_pod_os = true;

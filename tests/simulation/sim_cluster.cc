@@ -5,7 +5,6 @@
 #include "client/events.h"
 #include "client/informers/informer.h"
 #include "controllers/registry.h"
-#include "kubelet/container/cgroups.h"
 #include "kubelet/kubelet.h"
 #include "kubelet/sim/fake_node.h"
 #include "net/tls/x509.h"
@@ -136,10 +135,8 @@ struct SimCluster::Node {
                                                                                           .images = runtime,
                                                                                           .files = files,
                                                                                           .workers = cluster.pool_,
-                                                                                          .mounter = mounter,
-                                                                                          .cgroups = cgroups,
-                                                                                          .prober = prober,
-                                                                                          .host = host});
+                                                                                          .system = system,
+                                                                                          .prober = prober});
         scope = std::make_unique<Scope>(cluster.loop_);
         scope->spawn(kubelet->run());
     }
@@ -153,10 +150,8 @@ struct SimCluster::Node {
     std::string name, address;
     kubelet::sim::FakeRuntime runtime;
     porthole::sim::MemoryFileSystem files;
-    kubelet::sim::FakeMounter mounter;
-    kubelet::NoCgroups cgroups;
+    kubelet::sim::FakeNodeSystem system;
     kubelet::sim::FakeProber prober;
-    kubelet::sim::FakeHost host;
     std::unique_ptr<kubelet::Kubelet> kubelet;
     std::unique_ptr<Scope> scope;
 };

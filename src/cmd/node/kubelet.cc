@@ -54,7 +54,6 @@ public:
 
 private:
     Result<void> make_kubelet() {
-        host_ = kubelet::make_host(*files_);
         if (options_.hostname_override.empty()) options_.hostname_override = own_node_name();
         TRY(auto config, kubelet::make_kubelet_config(options_, KubeletOnWindows));
         config.node.version = KubernetesVersion;
@@ -63,24 +62,19 @@ private:
         if (!KubeletOnWindows) image_mounts_ = kubelet::make_containerd_image_mounts(*world_.processes, options_.runtime_endpoint);
         plugins_ = kubelet::make_plugin_connector(world_.loop);
         prober_ = kubelet::make_network_prober(world_.loop);
-        kubelet_ =
-            std::make_unique<kubelet::Kubelet>(std::move(config), kubelet::KubeletDependencies{.loop = world_.loop,
-                                                                                               .random = random_,
-                                                                                               .log = log_.named("kubelet"),
-                                                                                               .client = *client_,
-                                                                                               .runtime = runtime_->runtime(),
-                                                                                               .images = runtime_->images(),
-                                                                                               .files = *files_,
-                                                                                               .workers = *world_.pool,
-                                                                                               .mounter = *system_.mounter,
-                                                                                               .cgroups = *system_.cgroups,
-                                                                                               .prober = *prober_,
-                                                                                               .host = *host_,
-                                                                                               .image_mounts = image_mounts_.get(),
-                                                                                               .image_disks = system_.image_disks.get(),
-                                                                                               .programs = world_.processes.get(),
-                                                                                               .plugins = plugins_.get(),
-                                                                                               .has_csi_proxy = csi_proxy_look()});
+        kubelet_ = std::make_unique<kubelet::Kubelet>(std::move(config), kubelet::KubeletDependencies{.loop = world_.loop,
+                                                                                                      .random = random_,
+                                                                                                      .log = log_.named("kubelet"),
+                                                                                                      .client = *client_,
+                                                                                                      .runtime = runtime_->runtime(),
+                                                                                                      .images = runtime_->images(),
+                                                                                                      .files = *files_,
+                                                                                                      .workers = *world_.pool,
+                                                                                                      .system = system_,
+                                                                                                      .prober = *prober_,
+                                                                                                      .image_mounts = image_mounts_.get(),
+                                                                                                      .programs = world_.processes.get(),
+                                                                                                      .plugins = plugins_.get()});
         return {};
     }
 
@@ -157,12 +151,11 @@ private:
 
     kubelet::KubeletOptions options_;
     bool issued_ = false;  ///< the server has a certificate of the cluster
-    KubeletSystem system_ = make_kubelet_system(*files_, *world_.processes);
+    kubelet::NodeSystem system_ = kubelet::make_node_system(*files_, *world_.processes);
     std::unique_ptr<kubelet::ImageMounts> image_mounts_;
     std::unique_ptr<kubelet::GrpcRuntime> runtime_;
     std::unique_ptr<kubelet::PluginConnector> plugins_;
     std::unique_ptr<kubelet::NetworkProber> prober_;
-    std::unique_ptr<kubelet::Host> host_;
     std::unique_ptr<kubelet::Kubelet> kubelet_;
     std::unique_ptr<kubelet::KubeletServer> server_;
     std::unique_ptr<net::HttpServer> http_;

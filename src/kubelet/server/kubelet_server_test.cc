@@ -69,10 +69,9 @@ struct KubeletServerTest : testing::Test {
     sim::FakeRuntime runtime{loop};
     porthole::sim::MemoryFileSystem files{loop};
     porthole::sim::SimWorkerPool pool{loop};
-    sim::FakeMounter mounter;
-    NoCgroups cgroups;
+    sim::FakeNodeSystem system;
     sim::FakeProber prober;
-    sim::FakeHost host;
+    sim::FakeHost& host = system.fake_host;
     Kubelet kubelet{config(), KubeletDependencies{.loop = loop,
                                                   .random = random,
                                                   .log = Logger(make_null_sink(), ""),
@@ -81,10 +80,8 @@ struct KubeletServerTest : testing::Test {
                                                   .images = runtime,
                                                   .files = files,
                                                   .workers = pool,
-                                                  .mounter = mounter,
-                                                  .cgroups = cgroups,
-                                                  .prober = prober,
-                                                  .host = host}};
+                                                  .system = system,
+                                                  .prober = prober}};
     Scope scope{loop};
     AsioLoop sockets;  // for streams, which no test here opens
     KubeletServer server{sockets, kubelet, AccessPolicy{}, Logger(make_null_sink(), ""), NodeLogPolicy{.query = true}};

@@ -25,7 +25,7 @@ double seconds(std::uint64_t nanoseconds) { return static_cast<double>(nanosecon
 Task<std::string> Stats::resource_metrics() {
     CO_TRY(const std::vector<PodUse> pods, co_await reader_.read(kubelet_.dependencies().runtime));
     const KubeletDependencies& deps = kubelet_.dependencies();
-    const HostUsage host = deps.host.usage();
+    const HostUsage host = deps.system.host->usage();
     const std::int64_t now = deps.loop.wall_now().time_since_epoch().count();
     std::string out;
     const auto each = [&](Family family, const std::function<void(Family&, const PodUse&, const ContainerUse&, const std::string&)>& add) {
@@ -149,7 +149,7 @@ void Stats::add_volume_metrics(std::string& out) {
 
 std::string Stats::kubelet_metrics() {
     std::string out;
-    if (const HostUsage host = kubelet_.dependencies().host.usage(); host.commit_limit > 0) {
+    if (const HostUsage host = kubelet_.dependencies().system.host->usage(); host.commit_limit > 0) {
         Family(out, "porthole_node_memory_commit_bytes", "gauge", "Memory promised to programs, in memory or page files.")
             .add("", static_cast<double>(host.commit_total));
         Family(out, "porthole_node_memory_commit_limit_bytes", "gauge", "Memory and page files together; beyond it allocations fail.")

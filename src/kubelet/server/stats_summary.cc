@@ -141,7 +141,7 @@ std::int64_t Stats::node_rate(const HostUsage& host) {
 
 Value Stats::node_summary(bool only_cpu_and_memory, const std::string& time) {
     const KubeletDependencies& deps = kubelet_.dependencies();
-    const HostUsage host = deps.host.usage();
+    const HostUsage host = deps.system.host->usage();
     Value node = Value::object({{"nodeName", kubelet_.config().node.name}, {"startTime", time_text(host.boot_time * 1'000'000'000)}});
     node["cpu"] = Value::object({{"time", time}, {"usageNanoCores", node_rate(host)}, {"usageCoreNanoSeconds", host.cpu_nanoseconds}});
     node["memory"] = Value::object({{"time", time},
@@ -151,7 +151,7 @@ Value Stats::node_summary(bool only_cpu_and_memory, const std::string& time) {
                                     {"rssBytes", host.memory_rss},
                                     {"pageFaults", host.page_faults},
                                     {"majorPageFaults", host.major_page_faults}});
-    if (host.commit_limit > 0) node["swap"] = page_file_value(host, deps.host.describe().memory, time);
+    if (host.commit_limit > 0) node["swap"] = page_file_value(host, deps.system.host->describe().memory, time);
     if (only_cpu_and_memory) return node;
     node["network"] = Value::object({{"time", time},
                                      {"name", host.network_interface},

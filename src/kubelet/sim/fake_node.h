@@ -3,9 +3,8 @@
 #include <map>
 #include <set>
 
-#include "kubelet/node/host.h"
+#include "kubelet/node/node_system.h"
 #include "kubelet/probes/network_prober.h"
-#include "kubelet/volumes/framework/mounter.h"
 
 namespace porthole::kubelet::sim {
 
@@ -85,6 +84,13 @@ public:
     }
     HostFacts describe() override { return facts; }
     HostUsage usage() override { return now; }
+};
+
+/// A node without cgroups.
+struct FakeNodeSystem final : NodeSystem {
+    FakeNodeSystem() : NodeSystem{std::make_unique<FakeHost>(), std::make_unique<FakeMounter>(), std::make_unique<NoCgroups>()} {}
+    FakeHost& fake_host = static_cast<FakeHost&>(*host);
+    FakeMounter& fake_mounter = static_cast<FakeMounter&>(*mounter);
 };
 
 }  // namespace porthole::kubelet::sim
