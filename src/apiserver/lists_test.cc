@@ -1,5 +1,9 @@
+#include <gmock/gmock.h>
+
+#include "api/core_v1.h"
 #include "api/registry.h"
 #include "apiserver/api_server_fixture.h"
+#include "apiserver/storage/keys.h"
 #include "schema/protobuf/protobuf.h"
 #include "schema/yaml/yaml.h"
 
@@ -107,6 +111,56 @@ TEST_F(Lists, CanBeTables) {
     const Answer partial = call("GET", Pods, "", "", "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io");
     EXPECT_EQ(partial.at({"kind"}), "PartialObjectMetadataList");
     EXPECT_EQ(partial.body.find("items")->as_array().at(0).find("spec"), nullptr);
+}
+
+/// Virtual time, in which work takes time: 40 us between two looks at the clock.
+class WorkingLoop final : public EventLoop {
+public:
+    explicit WorkingLoop(sim::SimLoop& loop) : loop_(loop) {}
+    void post(Callback callback) override { loop_.post(std::move(callback)); }
+    TimerId call_at(MonotonicTime when, Callback callback) override { return loop_.call_at(when, std::move(callback)); }
+    void cancel_timer(TimerId timer) override { loop_.cancel_timer(timer); }
+    MonotonicTime now() const override { return loop_.now() + (worked_ += std::chrono::microseconds(40)); }
+    SystemTime wall_now() const override { return loop_.wall_now(); }
+
+private:
+    sim::SimLoop& loop_;
+    mutable Duration worked_{};
+};
+
+TEST(LargeLists, LeaveTheThreadToOthersWhileTheyAreSelected) {
+    sim::SimLoop loop;
+    WorkingLoop working(loop);
+    sim::SimWorkerPool pool(loop);
+    SeededRandom random(1);
+    store::MemoryDisk disk;
+    const auto api = *ApiServer::open({working, pool, random, Logger(make_null_sink(), "test")},
+                                      std::make_unique<store::MemoryEngine>(disk), example_options());
+    ASSERT_TRUE(sim::run(loop, api->start()));
+    store::Transaction transaction;
+    for (int i = 0; i < 3000; ++i)
+        transaction.operations.push_back(store::Put{kind_prefix(api::core::v1::ConfigMap::kind()) + "default/a" + std::to_string(i), "{}"});
+    ASSERT_TRUE(sim::run(loop, api->store().commit(std::move(transaction))));
+
+    const std::string selection = "labelSelector=app%3Da";
+    const std::string from_the_start = "&watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
+    for (const auto& [method, query] : {std::pair("GET", selection), {"GET", selection + from_the_start}, {"DELETE", selection}}) {
+        SCOPED_TRACE(method + query);
+        net::KeptAnswer answer;
+        TaskContext context(working);
+        bool ended = false;
+        net::HttpRequest request{.method = method, .path = ConfigMaps, .query = query};
+        start_task(api->server().handle_as(loopback_user(), std::move(request), answer), context,
+                   [&](const Result<void>&) { ended = true; });
+        EXPECT_TRUE(answer.body.empty()) << "nothing has been selected at once";
+        loop.run_ready();
+        EXPECT_EQ(answer.code, 200);
+        EXPECT_THAT(answer.body, testing::HasSubstr("\"resourceVersion\""));
+        context.cancel();
+        loop.run_ready();
+        EXPECT_TRUE(ended);
+    }
+    ASSERT_TRUE(sim::run(loop, api->close()));
 }
 
 TEST_F(Lists, AreTheSameInEveryForm) {

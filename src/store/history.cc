@@ -178,11 +178,17 @@ Result<RecordPtr> History::get_at(std::string_view key, Revision revision) const
 
 Result<Range> History::range(const RangeRequest& request) const {
     Range range;
-    range.revision = request.revision == Revision() ? revision_ : request.revision;
+    TRY_VOID(read_on(request, range, SIZE_MAX));
+    return range;
+}
+
+Result<bool> History::read_on(const RangeRequest& request, Range& range, std::size_t keys) const {
+    if (range.revision == Revision()) range.revision = request.revision == Revision() ? revision_ : request.revision;
     TRY_VOID(check_readable(range.revision));
-    order_.visit_from(std::max(request.prefix, request.start_key), [&](const auto& place) {
+    const std::string start = range.rest_key.empty() ? std::max(request.prefix, request.start_key) : std::move(range.rest_key);
+    range.rest_key.clear();
+    const auto* rest = order_.visit_prefix(request.prefix, start, keys, [&](const auto& place) {
         const auto& [key, versions] = place;
-        if (!key.starts_with(request.prefix)) return false;
         const RecordPtr& record = record_at(versions, range.revision);
         if (!record || (request.matches && !request.matches(*record))) return true;
         if (request.limit == 0 || range.records.size() < request.limit) {
@@ -194,13 +200,13 @@ Result<Range> History::range(const RangeRequest& request) const {
         ++range.remaining;
         return true;
     });
-    return range;
+    if (rest) range.rest_key = rest->first;
+    return !rest;
 }
 
 std::size_t History::count(std::string_view prefix) const {
     std::size_t count = 0;
-    order_.visit_from(prefix, [&](const auto& place) {
-        if (!place.first.starts_with(prefix)) return false;
+    order_.visit_prefix(prefix, prefix, SIZE_MAX, [&](const auto& place) {
         if (place.second.back().record) ++count;
         return true;
     });

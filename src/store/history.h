@@ -51,6 +51,7 @@ public:
     RecordPtr get(std::string_view key) const;
     Result<RecordPtr> get_at(std::string_view key, Revision revision) const;
     Result<Range> range(const RangeRequest& request) const;
+    Result<bool> read_on(const RangeRequest& request, Range& range, std::size_t keys) const;
     std::size_t count(std::string_view prefix) const;
 
     // The log, by absolute index: an event keeps its index until it is compacted.

@@ -49,18 +49,26 @@ public:
         }
     }
 
-    /// Visits from the first key that is not less than `start`, until `visit` returns false. `visit` must not insert or erase.
+    /// Visits the keys that start with `prefix`, from the first that is not less than `start`, at most `most` of them, until `visit`
+    /// returns false. `visit` must not insert or erase. Returns where it would go on after `most`; null if it has come to the end, or
+    /// `visit` has ended it. Requires: `start` is not less than `prefix`.
     template <class Visit>
-    void visit_from(std::string_view start, Visit visit) const {
-        if (runs_.empty()) return;
+    const Entry* visit_prefix(std::string_view prefix, std::string_view start, std::size_t most, Visit visit) const {
+        if (runs_.empty()) return nullptr;
         std::size_t number = run_of(start);
         std::size_t at = position(runs_[number], start);
         for (; number < runs_.size(); ++number, at = 0) {
             const std::vector<Slot>& slots = runs_[number].slots;
-            for (; at < slots.size(); ++at) {
-                if (!visit(*slots[at].entry)) return;
+            const std::size_t end = end_of_prefix(runs_[number], prefix, at);
+            const std::size_t stop = end - at > most ? at + most : end;
+            most -= stop - at;
+            for (; at < stop; ++at) {
+                if (!visit(*slots[at].entry)) return nullptr;
             }
+            if (at < end) return slots[at].entry;
+            if (end < slots.size()) return nullptr;
         }
+        return nullptr;
     }
 
 private:
@@ -101,6 +109,14 @@ private:
         const std::uint64_t mark = mark_of(key, run.common);
         const auto less = [&](const Slot& slot) { return slot.mark != mark ? slot.mark < mark : slot.entry->first < key; };
         return static_cast<std::size_t>(std::ranges::partition_point(run.slots, less) - run.slots.begin());
+    }
+
+    /// Where the keys with the prefix end, all of which are from `at` on: the keys of a run are not looked at one by one.
+    static std::size_t end_of_prefix(const Run& run, std::string_view prefix, std::size_t at) {
+        if (at == run.slots.size() || run.back().starts_with(prefix)) return run.slots.size();
+        const auto begin = run.slots.begin() + static_cast<std::ptrdiff_t>(at);
+        const auto has_prefix = [&](const Slot& slot) { return slot.entry->first.starts_with(prefix); };
+        return static_cast<std::size_t>(std::partition_point(begin, run.slots.end(), has_prefix) - run.slots.begin());
     }
 
     static void set_common(Run& run, std::size_t common) {

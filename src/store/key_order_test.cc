@@ -10,14 +10,30 @@ namespace {
 
 using Order = KeyOrder<int>;
 
-std::vector<std::string> keys_from(const Order& order, std::string_view start, std::size_t limit = SIZE_MAX) {
+std::vector<std::string> keys_from(const Order& order, std::string_view start, std::size_t limit = SIZE_MAX, std::string_view prefix = "") {
     std::vector<std::string> keys;
-    order.visit_from(start, [&](const Order::Entry& entry) {
+    order.visit_prefix(prefix, start, SIZE_MAX, [&](const Order::Entry& entry) {
         if (keys.size() == limit) return false;
         keys.push_back(entry.first);
         return true;
     });
     return keys;
+}
+
+/// The keys with the prefix, `most` at a time.
+std::vector<std::string> keys_in_pieces(const Order& order, std::string_view prefix, std::size_t most) {
+    std::vector<std::string> keys;
+    std::string start(prefix);
+    for (const Order::Entry* next = nullptr;; start = next->first) {
+        const std::size_t before = keys.size();
+        next = order.visit_prefix(prefix, start, most, [&](const Order::Entry& entry) {
+            keys.push_back(entry.first);
+            return true;
+        });
+        EXPECT_LE(keys.size() - before, most);
+        if (!next) return keys;
+        EXPECT_EQ(keys.size() - before, most) << "it would go on";
+    }
 }
 
 TEST(KeyOrder, KeysThatBeginAlikeAreTheirOrder) {
@@ -65,6 +81,11 @@ TEST(KeyOrder, ShowsTheSameAsATreeAfterAnyInsertionsAndErasures) {
         std::vector<std::string> expected;
         for (auto i = map.lower_bound(start); i != map.end() && expected.size() < 300; ++i) expected.push_back(i->first);
         ASSERT_EQ(keys_from(order, start, 300), expected) << "step " << step << " from " << start;
+        if (step % 1000 != 0) continue;
+        const std::string prefix = start.substr(0, random() % (start.size() + 1));
+        expected.clear();
+        for (auto i = map.lower_bound(prefix); i != map.end() && i->first.starts_with(prefix); ++i) expected.push_back(i->first);
+        ASSERT_EQ(keys_in_pieces(order, prefix, 1 + random() % 400), expected) << "step " << step << " with " << prefix;
     }
     while (!map.empty()) {
         order.erase(map.begin()->first);

@@ -23,6 +23,7 @@ struct Range {
     Revision revision;               ///< the revision of the answer
     std::string next_key;            ///< "" on the last page
     std::size_t remaining = 0;       ///< records after this page; 0 if `matches` was set
+    std::string rest_key;            ///< where to go on with a page that is being read in pieces; "" once it is whole
 };
 
 }  // namespace porthole::store

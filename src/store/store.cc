@@ -16,6 +16,9 @@ Revision Store::compacted() const { return visible_->history.compacted(); }
 RecordPtr Store::get(std::string_view key) const { return visible_->history.get(key); }
 Result<RecordPtr> Store::get_at(std::string_view key, Revision revision) const { return visible_->history.get_at(key, revision); }
 Result<Range> Store::range(const RangeRequest& request) const { return visible_->history.range(request); }
+Result<bool> Store::read_on(const RangeRequest& request, Range& range, std::size_t keys) const {
+    return visible_->history.read_on(request, range, keys);
+}
 std::size_t Store::count(std::string_view prefix) const { return visible_->history.count(prefix); }
 
 Result<Watch> Store::watch(WatchRequest request) {

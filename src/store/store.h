@@ -57,6 +57,10 @@ public:
     Result<RecordPtr> get_at(std::string_view key, Revision revision) const;
     /// Errors: as get_at.
     Result<Range> range(const RangeRequest& request) const;
+    /// The same in pieces: looks at up to `keys` further keys and adds what it finds to `range`, which is empty at first. All pieces are of
+    /// the revision that the first one was read at, whatever is written between them. Whether the range is whole. Errors: as get_at, also
+    /// Expired if the revision has been compacted since the first piece.
+    Result<bool> read_on(const RangeRequest& request, Range& range, std::size_t keys) const;
     /// Keys under `prefix` now.
     std::size_t count(std::string_view prefix) const;
     /// Waits until revision() >= `revision`. Errors: Timeout ("Too large resource version: 9, current: 5") after `limit`,

@@ -105,6 +105,43 @@ TEST_F(StoreBasics, RangesPageThroughOneRevisionWhileOthersWrite) {
     EXPECT_EQ(store_->count("/p/"), 4u);
 }
 
+TEST_F(StoreBasics, ARangeThatIsReadInPiecesIsOfOneRevision) {
+    for (const char* key : {"/p/a", "/p/b", "/p/c", "/p/d", "/q/a"}) ASSERT_TRUE(put(key, "old"));
+    const RangeRequest request{.prefix = "/p/", .matches = [](const Record& record) { return record.key != "/p/b"; }};
+    Range range;
+    EXPECT_FALSE(store_->read_on(request, range, 2).value());
+    EXPECT_EQ(keys(range), std::vector<std::string>{"/p/a"});
+    ASSERT_TRUE(remove("/p/c"));
+    ASSERT_TRUE(put("/p/d", "new"));
+    ASSERT_TRUE(put("/p/e", "new"));
+    EXPECT_FALSE(store_->read_on(request, range, 1).value());
+    EXPECT_TRUE(store_->read_on(request, range, 2).value());
+    EXPECT_EQ(keys(range), (std::vector<std::string>{"/p/a", "/p/c", "/p/d"}));
+    EXPECT_EQ(*range.records[2]->value, "old");
+    EXPECT_EQ(range.revision, Revision(5));
+}
+
+TEST_F(StoreBasics, ARangeWhoseRevisionIsCompactedBetweenItsPiecesExpires) {
+    for (const char* key : {"/p/a", "/p/b"}) ASSERT_TRUE(put(key, "old"));
+    Range range;
+    EXPECT_FALSE(store_->read_on({.prefix = "/p/"}, range, 1).value());
+    ASSERT_TRUE(put("/p/b", "new"));
+    ASSERT_TRUE(run(store_->compact(store_->revision())));
+    const auto read = store_->read_on({.prefix = "/p/"}, range, 1);
+    ASSERT_FALSE(read);
+    EXPECT_EQ(read.error().reason, Reason::Expired);
+}
+
+TEST_F(StoreBasics, PiecesCountWhatIsLeftOfAPageLikeTheWhole) {
+    for (int i = 0; i < 10; ++i) ASSERT_TRUE(put("/p/" + std::to_string(i), ""));
+    const RangeRequest request{.prefix = "/p/", .limit = 3};
+    Range range;
+    for (int pieces = 1; !store_->read_on(request, range, 2).value(); ++pieces) ASSERT_LT(pieces, 6);
+    EXPECT_EQ(keys(range), (std::vector<std::string>{"/p/0", "/p/1", "/p/2"}));
+    EXPECT_EQ(range.next_key, "/p/3");
+    EXPECT_EQ(range.remaining, 7u);
+}
+
 TEST_F(StoreBasics, TheLimitCountsWhatMatches) {
     for (int i = 0; i < 10; ++i) ASSERT_TRUE(put("/p/" + std::to_string(i), i % 3 == 0 ? "yes" : "no"));
     RangeRequest request{.prefix = "/p/", .limit = 2, .matches = [](const Record& record) { return *record.value == "yes"; }};

@@ -10,6 +10,7 @@
 #include "apiserver/request/status.h"
 #include "apiserver/request/user_agent.h"
 #include "apiserver/resources/continue_token.h"
+#include "apiserver/resources/piecewise_range.h"
 #include "apiserver/resources/watch_stream.h"
 #include "apiserver/validation/field_selector.h"
 #include "base/version.h"
@@ -154,7 +155,8 @@ Task<> ResourceHandler::list(RequestContext& context, const Resource& resource) 
     CO_TRY(ListOptions options, selection_of(context.info));
     const std::string namespace_ = resource.kind->namespaced() ? context.info.namespace_ : "";
     const std::string token = options.continue_;
-    auto listed = co_await objects_.list(resource, namespace_, std::move(options));
+    Pieces pieces{context.work, objects_.clock(), [&context] { context.go_on_in_pieces(); }};
+    auto listed = co_await objects_.list(resource, namespace_, std::move(options), &pieces);
     if (!listed && listed.error().reason == Reason::Expired && !token.empty())
         co_return co_await refuse_page(context, std::move(listed).error(), token);
     CO_TRY(Page page, std::move(listed));
@@ -228,7 +230,9 @@ Task<> ResourceHandler::remove_collection(RequestContext& context, const Resourc
     CO_TRY(ListOptions selection, parse_list_options(context.info));
     WriteRequest request = write_request(context, resource, {.dry_run = options.dry_run});
     request.name.clear();
-    CO_TRY(const std::vector<Removed> removed, co_await objects_.remove_collection(std::move(request), options, std::move(selection)));
+    Pieces selection_pieces{context.work, objects_.clock()};
+    CO_TRY(const std::vector<Removed> removed,
+           co_await objects_.remove_collection(std::move(request), options, std::move(selection), &selection_pieces));
     std::vector<store::Bytes> pieces;
     pieces.push_back(bytes_of("{\"kind\":\"" + std::string(resource.kind->list_kind) + "\",\"apiVersion\":\"" +
                               resource.kind->api_version() + "\",\"metadata\":{\"resourceVersion\":\"" +

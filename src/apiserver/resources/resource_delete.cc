@@ -212,17 +212,18 @@ Task<Removed> ResourceStore::commit_removal(const WriteRequest& request, const s
 }
 
 /// Of a collection that is removed. The server itself needs neither a selection nor what the objects look like.
-Task<std::vector<store::RecordPtr>> ResourceStore::selected(const WriteRequest& request, ListOptions selection) {
+Task<std::vector<store::RecordPtr>> ResourceStore::selected(const WriteRequest& request, ListOptions selection, Pieces* pieces) {
     if (request.without_admission) {
         CO_TRY(store::Range all, seams_.store.range({.prefix = request.resource.prefix_of(request.namespace_)}));
         co_return std::move(all.records);
     }
-    CO_TRY(Page page, co_await list(request.resource, request.namespace_, std::move(selection)));
+    CO_TRY(Page page, co_await list(request.resource, request.namespace_, std::move(selection), pieces));
     co_return std::move(page.records);
 }
 
-Task<std::vector<Removed>> ResourceStore::remove_collection(WriteRequest request, DeleteOptions options, ListOptions selection) {
-    CO_TRY(const std::vector<store::RecordPtr> records, co_await selected(request, std::move(selection)));
+Task<std::vector<Removed>> ResourceStore::remove_collection(WriteRequest request, DeleteOptions options, ListOptions selection,
+                                                            Pieces* pieces) {
+    CO_TRY(const std::vector<store::RecordPtr> records, co_await selected(request, std::move(selection), pieces));
     std::vector<Removed> all;
     for (const store::RecordPtr& record : records) {
         WriteRequest one{request.resource, "", "", "", request.user, request.dry_run, request.warnings, request.audit_annotations};

@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <iterator>
+#include <span>
 
 #include "apiserver/request/status.h"
 #include "apiserver/resources/continue_token.h"
 #include "apiserver/resources/object_attributes.h"
+#include "apiserver/resources/piecewise_range.h"
 #include "apiserver/resources/resource_store.h"
 #include "apiserver/resources/version_converter.h"
 
@@ -29,14 +31,21 @@ Error expired_token() {
                  "missing or appear twice.");
 }
 
-/// Makes them what `resource` shows. A list without those that cannot be decrypted would say that they do not exist.
-Task<> present_all(const Resource& resource, std::vector<store::RecordPtr>& records) {
-    for (const store::RecordPtr& record : records) CO_TRY_VOID(ensure_decrypted(*record));
-    if (resource.converter) {
-        CO_TRY(records, co_await resource.converter->records(resource, std::move(records)));
-    }
-    if (resource.form != 0)
-        for (store::RecordPtr& record : records) record = present_record(resource, std::move(record));
+/// A list without those that cannot be decrypted would say that they do not exist.
+Result<void> ensure_all_decrypted(std::span<store::RecordPtr> records) {
+    for (const store::RecordPtr& record : records) TRY_VOID(ensure_decrypted(*record));
+    return {};
+}
+
+void present(const Resource& resource, std::span<store::RecordPtr> records) {
+    if (resource.form == 0) return;
+    for (store::RecordPtr& record : records) record = present_record(resource, std::move(record));
+}
+
+/// Makes them what `resource` shows, with the help of its webhook.
+Task<> convert_all(const Resource& resource, std::vector<store::RecordPtr>& records) {
+    CO_TRY(records, co_await resource.converter->records(resource, std::move(records)));
+    present(resource, records);
     co_return {};
 }
 
@@ -70,7 +79,7 @@ Task<store::RecordPtr> ResourceStore::get(const Resource& resource, std::string 
     co_return present_record(resource, std::move(record));
 }
 
-Task<Page> ResourceStore::list(const Resource& resource, std::string namespace_, ListOptions options) {
+Task<Page> ResourceStore::list(const Resource& resource, std::string namespace_, ListOptions options, Pieces* pieces) {
     CO_TRY(const ObjectFilter filter, ObjectFilter::create(resource, options.label_selector, options.field_selector));
     store::RangeRequest range{.prefix = resource.prefix_of(namespace_)};
     range.limit = static_cast<std::size_t>(options.limit);
@@ -94,27 +103,36 @@ Task<Page> ResourceStore::list(const Resource& resource, std::string namespace_,
     const bool selects_converted = resource.converter && !filter.empty();
     if (!filter.empty() && !selects_converted) range.matches = [&filter](const store::Record& record) { return filter.matches(record); };
 
+    const LookAtRecords look = [&resource](std::span<store::RecordPtr> records) -> Result<void> {
+        TRY_VOID(ensure_all_decrypted(records));
+        if (!resource.converter) present(resource, records);
+        return {};
+    };
     Page page;
     if (!token && !filter.name().empty() && !namespace_.empty() == resource.kind->namespaced() && range.revision == store::Revision()) {
         // One name in one namespace: no need to walk the others.
         page.revision = seams_.store.revision();
         if (store::RecordPtr record = seams_.store.get(resource.key(namespace_, filter.name()))) page.records.push_back(std::move(record));
-        CO_TRY_VOID(co_await present_all(resource, page.records));
+        CO_TRY_VOID(look(page.records));
+        if (resource.converter) CO_TRY_VOID(co_await convert_all(resource, page.records));
         std::erase_if(page.records, [&](const store::RecordPtr& record) { return !filter.matches(*record); });
         co_return page;
     }
-    auto found = seams_.store.range(range);
+    auto found = co_await read_range(seams_.store, range, pieces, look);
     if (found) page.revision = found->revision;
     while (found) {
-        CO_TRY_VOID(co_await present_all(resource, found->records));
+        if (resource.converter) CO_TRY_VOID(co_await convert_all(resource, found->records));
         if (selects_converted) std::erase_if(found->records, [&](const store::RecordPtr& record) { return !filter.matches(*record); });
-        std::ranges::move(found->records, std::back_inserter(page.records));
+        if (page.records.empty())
+            page.records = std::move(found->records);
+        else
+            std::ranges::move(found->records, std::back_inserter(page.records));
         const std::size_t limit = static_cast<std::size_t>(options.limit);
         if (!selects_converted || found->next_key.empty() || page.records.size() >= limit) break;
         range.start_key = found->next_key;
         range.revision = page.revision;
         range.limit = limit - page.records.size();
-        found = seams_.store.range(range);
+        found = co_await read_range(seams_.store, range, pieces, look);
     }
     if (!found) {
         if (found.error().reason == Reason::Expired && token) co_return expired_token();

@@ -51,6 +51,8 @@ struct Page {
     std::optional<std::size_t> remaining;
 };
 
+struct Pieces;  // piecewise_range.h
+
 /// Computes the new object from the stored one. May be called again if the stored one has changed.
 using Mutation = std::function<Result<ApiObject>(const ApiObject& current)>;
 
@@ -80,7 +82,8 @@ public:
     /// Returns a state at least as new as `resource_version`, or the newest if that is "". Errors: NotFound, BadRequest, Timeout for a
     /// version that does not exist yet.
     Task<store::RecordPtr> get(const Resource& resource, std::string namespace_, std::string name, std::string resource_version);
-    Task<Page> list(const Resource& resource, std::string namespace_, ListOptions options);
+    /// Selects at once, or in `pieces`; all objects are of one revision.
+    Task<Page> list(const Resource& resource, std::string namespace_, ListOptions options, Pieces* pieces = nullptr);
 
     /// `object` has been decoded, its namespace is the request's. A missing name is generated; AlreadyExists then means that the generated
     /// name is in use. Errors: AlreadyExists, Invalid, Forbidden, ...
@@ -94,8 +97,9 @@ public:
     /// Forbidden.
     Task<> check_admission(const WriteRequest& request, store::RecordPtr current);
     Task<Removed> remove(WriteRequest request, DeleteOptions options);
-    /// Removes everything that the list options select, and yields it.
-    Task<std::vector<Removed>> remove_collection(WriteRequest request, DeleteOptions options, ListOptions selection);
+    /// Removes everything that the list options select, and yields it. Selects as list().
+    Task<std::vector<Removed>> remove_collection(WriteRequest request, DeleteOptions options, ListOptions selection,
+                                                 Pieces* pieces = nullptr);
 
     /// Ends once this server has seen everything that any server had acknowledged at the call: immediately if there is no other.
     Task<> catch_up();
@@ -115,7 +119,7 @@ private:
     /// Puts the object in addition to what `draft` has, guarded: it replaces `current`, or is new if that is null.
     Task<store::Transaction> transaction_of(const WriteRequest& request, TransactionDraft draft, const std::string& key, ApiObject object,
                                             const store::Record* current);
-    Task<std::vector<store::RecordPtr>> selected(const WriteRequest& request, ListOptions selection);
+    Task<std::vector<store::RecordPtr>> selected(const WriteRequest& request, ListOptions selection, Pieces* pieces);
     Task<> admit_deletion(const WriteRequest& request, AdmissionAttributes& attributes);
     Task<Removed> remove_once(const WriteRequest& request, const store::RecordPtr& present, const DeleteOptions& options);
     /// Removes a record whose bytes cannot be decoded, immediately, without finalizers or grace period.

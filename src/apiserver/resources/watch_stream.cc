@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "apiserver/resources/object_attributes.h"
+#include "apiserver/resources/piecewise_range.h"
 #include "apiserver/resources/version_converter.h"
 #include "base/result.h"
 #include "base/time/bounded_seconds.h"
@@ -119,14 +120,17 @@ private:
     /// What there is at `revision`, as if it had just been added.
     Task<> send_initial_events(store::Revision revision) {
         store::RangeRequest range{.prefix = watched_prefix(), .revision = revision};
-        CO_TRY(store::Range found, objects_.store().range(range));
+        if (!request_.resource.converter && !filter_.empty())
+            range.matches = [this](const store::Record& record) { return filter_.matches(record); };
+        Pieces pieces{request_.work, objects_.clock()};
+        CO_TRY(store::Range found, co_await read_range(objects_.store(), std::move(range), &pieces));
         if (request_.resource.converter) {
             CO_TRY(found.records, co_await request_.resource.converter->records(request_.resource, std::move(found.records)));
         }
         encoder_.set_now(Timestamp(objects_.clock().wall_now()));
         WatchFrames frames;
         for (const store::RecordPtr& record : found.records) {
-            if (!filter_.matches(*record)) continue;
+            if (request_.resource.converter && !filter_.matches(*record)) continue;
             CO_TRY_VOID(ensure_decrypted(*record));
             CO_TRY_VOID(encoder_.append_event("ADDED", present_bytes(request_.resource, *record), frames));
             if (request_.work.turn_is_over()) CO_TRY_VOID(co_await request_.work.next_turn());
