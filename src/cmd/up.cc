@@ -238,16 +238,15 @@ Result<Cluster> bring_up(RealWorld& world, const DataDir& data, const ClusterOpt
         TRY_VOID(check_kubeconfig(kubeconfig));
         TRY_VOID(start_cluster(data, cluster, progress));
     }
+    if (running) TRY_VOID(world.run(wait_for_admin(world.loop, data)));
+    TRY_VOID(write_admin_kubeconfig(data, cluster.server_url()));
+    TRY_VOID(enter_kubeconfig(data, kubeconfig));  // before what may fail: kubectl shows why
     const bool changes = running && nodes_text(cluster.options) != nodes_text(options);
     if (changes) {
         TRY_VOID(change_nodes(world, data, cluster, options, progress));
     } else if (running && !cluster.host_numbers.empty()) {
-        send_signal(cluster.supervisor, SIGHUP);  // it tries again what has failed
+        TRY_VOID(world.run(retry_nodes(world.loop, data, cluster, progress)));
     }
-    lock.reset();
-    if (running) TRY_VOID(world.run(wait_for_admin(world.loop, data)));
-    TRY_VOID(write_admin_kubeconfig(data, cluster.server_url()));
-    TRY_VOID(enter_kubeconfig(data, kubeconfig));
     progress.done((running && !changes ? "already running; kubectl context porthole in " : "kubectl context porthole in ") + kubeconfig);
     return cluster;
 }

@@ -3,14 +3,19 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
+#include <sstream>
 
 #include "api/core_v1.h"
 #include "base/result.h"
 #include "base/strings.h"
+#include "base/time/time.h"
 #include "local_cluster/admin_client.h"
 #include "local_cluster/drain.h"
+#include "local_cluster/hosts/node_identity.h"
 #include "local_cluster/processes/progress_step.h"
+#include "node_join/pki.h"
 #include "objects/conditions.h"
 #include "runtime/files/durable_file.h"
 
@@ -33,29 +38,85 @@ std::set<std::string> without(const std::set<std::string>& all, const std::set<s
     return rest;
 }
 
-Task<bool> is_ready(client::Client& client, std::string node) {
-    const auto found = co_await client.get<api::core::v1::Node>({"", node});
-    if (is_cancelled(found)) co_return found.error();
-    co_return found&& objects::is_condition_true(found->status.conditions, "Ready");
+std::set<std::string> within(const std::set<std::string>& some, const std::set<std::string>& others) {
+    std::set<std::string> both;
+    std::ranges::set_intersection(some, others, std::inserter(both, both.end()));
+    return both;
 }
 
-/// Until the supervisor has taken up what was asked of it, and each of `added` is Ready.
+/// Those of `names` that are Ready by what they have reported since then.
+Task<std::set<std::string>> ready_of(client::Client& client, std::set<std::string> names, Timestamp since) {
+    CO_TRY(const auto nodes, co_await client.list<api::core::v1::Node>());
+    std::set<std::string> ready;
+    for (const auto& node : nodes.items) {
+        const auto* condition = objects::find_condition(node.status.conditions, "Ready");
+        if (condition && condition->status == "True" && condition->last_heartbeat_time >= since) ready.insert(node.metadata.name);
+    }
+    co_return within(ready, names);
+}
+
+std::string ready_step(const std::string& node) { return "node " + node + " Ready"; }
+
+/// What the supervisor has written about `node`; "" if nothing.
+std::string failure_of(const std::string& node, const std::string& failures) {
+    const std::string begin = "node " + node + ": ";
+    std::istringstream lines(failures);
+    for (std::string line; std::getline(lines, line);)
+        if (line.starts_with(begin)) return line.substr(begin.size());
+    return "";
+}
+
+/// The error of a change that the supervisor could not make, after the report of each node of `missing`.
+Error failed_change(const DataDir& data, const std::set<std::string>& missing, const std::string& failures, ProgressReport& report) {
+    bool all_told = !missing.empty();
+    for (const std::string& node : missing) {
+        const std::string why = failure_of(node, failures);
+        report.failed(ready_step(node), why.empty() ? "not started" : why);
+        all_told = all_told && !why.empty();
+    }
+    return Error(Reason::Unavailable,
+                 (all_told ? "not every node has started" : "the nodes could not be changed: " + std::string(trim(failures))) +
+                     "; `porthole up` tries it again, and with fewer --nodes gives up the others; see " +
+                     (data.logs() / "supervisor.log").string());
+}
+
+/// Until the supervisor has done what was asked of it. Each of `added` is reported when it is Ready, if that is news.
 Task<> wait_for_change(AsioLoop& loop, const DataDir& data, client::Client& client, std::set<std::string> added, ProgressReport& report) {
     const MonotonicTime deadline = loop.now() + ChangeLimit;
-    for (const std::string& name : added) report.begin("node " + name + " Ready");
-    while (path_exists(data.wanted_nodes_file()) || path_exists(data.taken_nodes_file()) || !added.empty()) {
-        for (auto name = added.begin(); name != added.end();) {
-            CO_TRY(const bool ready, co_await is_ready(client, *name));
-            if (ready) report.done("node " + *name + " Ready");
-            name = ready ? added.erase(name) : std::next(name);
+    const Timestamp begun(loop.wall_now());
+    for (const std::string& name : added) report.begin(ready_step(name));
+    for (bool changing = true; changing;) {
+        changing = path_exists(data.wanted_nodes_file()) || path_exists(data.taken_nodes_file());
+        const auto ready = co_await ready_of(client, added, changing ? begun : Timestamp());  // in the end the supervisor has seen the news
+        if (is_cancelled(ready)) co_return ready.error();
+        for (const std::string& name : ready ? *ready : std::set<std::string>()) {
+            report.done(ready_step(name));
+            added.erase(name);
         }
+        const auto cluster = Cluster::load(data);
+        if (!cluster || cluster->supervisor.pid == 0) co_return failed_change(data, added, "the cluster has been ended", report);
         if (loop.now() >= deadline) {
-            for (const std::string& name : added) report.failed("node " + name + " Ready", "not in time");
+            for (const std::string& name : added) report.failed(ready_step(name), "not in time");
             co_return Error(Reason::Timeout, "the nodes did not change in time; see " + (data.logs() / "supervisor.log").string());
         }
-        CO_TRY_VOID(co_await loop.sleep(Pause));
+        if (changing) CO_TRY_VOID(co_await loop.sleep(Pause));
     }
-    co_return {};
+    if (const auto failures = read_file(data.failed_nodes_file())) co_return failed_change(data, added, *failures, report);
+    if (added.empty()) co_return {};
+    // They started well, but something has happened since.
+    for (const std::string& name : added)
+        report.failed(ready_step(name), "it runs, but is not Ready; kubectl describe node " + name + " shows why");
+    co_return Error(Reason::Unavailable, "not every node is Ready");
+}
+
+/// Has the supervisor change the nodes to those of `cluster`, of which `added` are not Ready yet.
+Task<> request_change(AsioLoop& loop, const DataDir& data, client::Client& client, Cluster cluster, std::set<std::string> added,
+                      ProgressReport& report) {
+    std::error_code ignored;
+    std::filesystem::remove(data.failed_nodes_file(), ignored);
+    CO_TRY_VOID(write_durably(data.wanted_nodes_file(), nodes_text(cluster.options)));
+    send_signal(cluster.supervisor, SIGHUP);
+    co_return co_await wait_for_change(loop, data, client, std::move(added), report);
 }
 
 }  // namespace
@@ -74,9 +135,22 @@ Task<> resize_cluster(AsioLoop& loop, DataDir data, Cluster cluster, ClusterOpti
                                            drain(loop, admin->client, surplus, DrainLimit));
         if (!drained) co_return Error(drained.error().reason, "the cluster keeps its nodes: " + names + " cannot be drained");
     }
-    CO_TRY_VOID(write_durably(data.wanted_nodes_file(), nodes_text(cluster.options)));
-    send_signal(cluster.supervisor, SIGHUP);
-    co_return co_await wait_for_change(loop, data, admin->client, without(after, before), report);
+    co_return co_await request_change(loop, data, admin->client, std::move(cluster), without(after, before), report);
+}
+
+Task<> retry_nodes(AsioLoop& loop, DataDir data, Cluster cluster, ProgressReport& report) {
+    CO_TRY(const auto admin, connect_as_admin(loop, data.admin_kubeconfig().string(), data.root().string()));
+    CO_TRY(const node_join::Pki pki, node_join::Pki::load(data.pki()));
+    const std::set<std::string> all = names_of(cluster, data);
+    const auto ready = co_await ready_of(admin->client, all, Timestamp());
+    if (is_cancelled(ready)) co_return ready.error();
+    std::set<std::string> missing = ready ? without(all, *ready) : std::set<std::string>();
+    for (std::string& name : refused_nodes(data, cluster, pki.ca_pem, loop.wall_now())) missing.insert(std::move(name));
+    if (missing.empty()) {
+        send_signal(cluster.supervisor, SIGHUP);  // for what cannot be seen here: while no server answers, or a node was late
+        co_return {};
+    }
+    co_return co_await request_change(loop, data, admin->client, std::move(cluster), std::move(missing), report);
 }
 
 }  // namespace porthole::local_cluster

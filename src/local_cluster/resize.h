@@ -11,7 +11,12 @@ namespace porthole::local_cluster {
 /// until those are Ready. Once the supervisor has been asked, it continues even if the caller ends. `report` gets a step for each. The
 /// caller holds DataDir::up_lock(), and `cluster` was read under it. References outlive it.
 ///
-/// Errors: `report` says why a node cannot be drained; Timeout with the log, if the supervisor does not finish.
+/// Errors: `report` says why a node cannot be drained or did not start; Unavailable with what helps, as soon as the change has failed or
+/// the cluster has been ended; Timeout with the log, if the supervisor does not finish.
 Task<> resize_cluster(AsioLoop& loop, DataDir data, Cluster cluster, ClusterOptions wanted, ProgressReport& report);
+
+/// Has the supervisor start the nodes that are not Ready, if there are any: those whose start failed, and those whose certificate the
+/// cluster refuses. Otherwise, and for callers, as resize_cluster().
+Task<> retry_nodes(AsioLoop& loop, DataDir data, Cluster cluster, ProgressReport& report);
 
 }  // namespace porthole::local_cluster

@@ -100,7 +100,7 @@ Result<void> start_cluster(const DataDir& data, Cluster& cluster, ProgressReport
     if (error) return Error(Reason::Io, "cannot make " + data.logs().string() + ": " + error.message());
     TRY_VOID(cluster.save(data));
     // What was asked of an earlier supervisor is over: this is what is wanted now.
-    for (const fs::path& file : {data.wanted_nodes_file(), data.taken_nodes_file()}) fs::remove(file, error);
+    for (const fs::path& file : {data.wanted_nodes_file(), data.taken_nodes_file(), data.failed_nodes_file()}) fs::remove(file, error);
     const auto supervisor = start_supervisor(data, progress);
     if (supervisor) {
         cluster.supervisor = *supervisor;

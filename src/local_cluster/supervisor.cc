@@ -200,12 +200,14 @@ Task<> Supervisor::route_to(NodeHost node) {
 Task<> Supervisor::start() {
     CO_TRY_VOID(prepare());
     CO_TRY(const auto permit, co_await changing_.acquire());
-    cluster_.number_hosts(data_);  // of a cluster that an older version has made
-    take_wanted_nodes();           // what was asked of a supervisor that has died since
+    cluster_.number_hosts(data_);                        // of a cluster that an older version has made
+    if (const auto taken = take_wanted_nodes(); !taken)  // what was asked of a supervisor that has died since
+        log_.error("the nodes stay as they are", {{"error", taken.error().message}});
     HostLinks links(processes_, data_, cluster_);
     CO_TRY_VOID(co_await step(report_, "hosts' network", links.ensure()));
     if (!cluster_.options.foreign) CO_TRY_VOID(co_await control_plane_.start());
-    co_return co_await converge();
+    auto changed = co_await converge();
+    co_return end_change(std::move(changed));
 }
 
 Result<void> Supervisor::read_wanted_nodes() {
@@ -217,11 +219,10 @@ Result<void> Supervisor::read_wanted_nodes() {
     return cluster_.save(data_);
 }
 
-void Supervisor::take_wanted_nodes() {
+Result<void> Supervisor::take_wanted_nodes() {
     std::error_code ignored;
     fs::rename(data_.wanted_nodes_file(), data_.taken_nodes_file(), ignored);
-    if (!path_exists(data_.taken_nodes_file())) return;
-    if (const auto read = read_wanted_nodes(); !read) log_.error("the nodes stay as they are", {{"error", read.error().message}});
+    return path_exists(data_.taken_nodes_file()) ? read_wanted_nodes() : Result<void>();
 }
 
 void Supervisor::resize() {
@@ -230,7 +231,12 @@ void Supervisor::resize() {
 
 Task<> Supervisor::apply_wanted_nodes() {
     CO_TRY(const auto permit, co_await changing_.acquire());
-    take_wanted_nodes();
+    auto changed = co_await change_as_wanted();
+    co_return end_change(std::move(changed));
+}
+
+Task<> Supervisor::change_as_wanted() {
+    CO_TRY_VOID(take_wanted_nodes());
     if (!cluster_.options.foreign) {
         CO_TRY_VOID(api_.use_current_keys());  // which sign the identities of new nodes
         CO_TRY_VOID(co_await take_back_refused_nodes());
@@ -268,12 +274,24 @@ Task<> Supervisor::converge() {
         nodes.push_back(step(report_, "node " + node.name + (cluster_.options.foreign ? " joined" : " Ready"), bring_up(node)));
     }
     CO_TRY(auto results, co_await when_all(std::move(nodes)));
-    for (std::size_t i = 0; i < names.size(); ++i)
-        if (!results[i]) CO_TRY_VOID(co_await forget(names[i]));  // the next change tries it again
+    std::vector<std::string> failures;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        if (results[i]) continue;
+        CO_TRY_VOID(co_await forget(names[i]));  // the next change tries it again
+        if (is_cancelled(results[i])) co_return results[i];
+        failures.push_back("node " + names[i] + ": " + results[i].error().message);
+    }
+    if (!failures.empty()) co_return Error(Reason::Unavailable, join(failures, "\n"));
+    co_return {};
+}
+
+Result<void> Supervisor::end_change(Result<void> changed) {
+    if (is_cancelled(changed)) return changed;  // the next supervisor goes on with what has been taken
+    // The reason first: it is read once the request has gone.
+    if (!changed) TRY_VOID(write_durably(data_.failed_nodes_file(), changed.error().message + "\n"));
     std::error_code ignored;
     fs::remove(data_.taken_nodes_file(), ignored);
-    for (auto& result : results) CO_TRY_VOID(std::move(result));
-    co_return {};
+    return changed;
 }
 
 Scope& Supervisor::scope_of(const std::string& host) {

@@ -38,10 +38,13 @@ public:
 private:
     Result<void> prepare();
     Result<void> read_wanted_nodes();
-    void take_wanted_nodes();
-    /// Removes hosts that are no longer wanted and starts the others.
+    Result<void> take_wanted_nodes();
+    /// Removes hosts that are no longer wanted and starts the others. Error: a line for each host that did not start.
     Task<> converge();
+    /// Tells the `up` that waits for it how the change has ended, and returns that.
+    Result<void> end_change(Result<void> changed);
     Task<> apply_wanted_nodes();
+    Task<> change_as_wanted();
     /// Has converge() start the nodes again whose certificate the cluster refuses, so that they get another. Such a node does nothing else
     /// any more: it cannot even ask for one.
     Task<> take_back_refused_nodes();

@@ -3,6 +3,7 @@
 import fcntl
 import json
 import re
+import time
 import unittest
 
 from harness import ClusterCase, SharedCluster, condition, list_names, slow
@@ -129,6 +130,25 @@ class Resize(ClusterCase):
         kept.rename(kubelet)
         self.assertIn("node linux-1 Ready: the node does not become Ready: mkdir", refused.stderr)
         self.up("linux=1,windows=1")
+
+    # PRV-07
+    def test_a_node_that_cannot_start_is_reported_soon_and_tried_again(self):
+        self.up("linux=1,windows=1")
+        self.addCleanup(self.up, "linux=1,windows=1")
+        folder = self.cluster.data / "nodes/linux-2"
+        folder.mkdir()
+        (folder / "kubelet").write_text("")  # in the place of its directory
+        self.cluster.nodes = "linux=2,windows=1"
+        for _ in range(2):  # the second time, there is no change to the nodes that are wanted
+            begun = time.monotonic()
+            refused = self.cluster.up(check=False)
+            self.assertLess(time.monotonic() - begun, 60)
+            self.assertNotEqual(refused.returncode, 0)
+            self.assertIn("node linux-2 Ready: the node does not become Ready: mkdir", refused.stderr)
+            self.assertIn("not every node has started; `porthole up` tries it again, and with fewer --nodes gives up the others", refused.stderr)
+        (folder / "kubelet").unlink()
+        self.assertIn("node linux-2 Ready", self.cluster.up().stdout)
+        self.assertEqual(self.nodes(), {"linux-1": "True", "linux-2": "True", "windows-1": "True"})
 
     # PRV-03
     def test_fewer_nodes_after_a_stop_leave_nothing_of_the_others(self):

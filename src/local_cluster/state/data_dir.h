@@ -40,9 +40,12 @@ public:
     /// Locked by the supervisor.
     std::filesystem::path supervisor_lock() const { return root_ / "supervisor.lock"; }
     /// The nodes that `up` requests from a running supervisor: the text of --nodes. The supervisor renames the file when it begins, and
-    /// removes it when it is done.
+    /// removes it when it is done. If that has failed, failed_nodes_file() says why by then.
     std::filesystem::path wanted_nodes_file() const { return root_ / "nodes.wanted"; }
     std::filesystem::path taken_nodes_file() const { return root_ / "nodes.taken"; }
+    /// "node linux-2: REASON", a line for each node that did not start, or one line about the whole change. `up` removes it before it
+    /// requests a change.
+    std::filesystem::path failed_nodes_file() const { return root_ / "nodes.failed"; }
     /// Locked by an `up` that starts or changes the cluster.
     std::filesystem::path up_lock() const { return root_ / "up.lock"; }
     std::filesystem::path admin_kubeconfig() const { return root_ / "admin.kubeconfig"; }
