@@ -92,7 +92,7 @@ Result<void> read_options(const CLI::App& app, UpFlags& flags, const DataDir& da
     if (auto known = Cluster::load(data); known && !known->options.foreign) {
         flags.options = keep_options(app, std::move(known->options), flags.options);
     } else if (const char* nodes = std::getenv("PORTHOLE_NODES")) {
-        TRY_VOID(parse_nodes(nodes, flags.options));
+        TRY_VOID(parse_typed_nodes(nodes, flags.options));
     }
     flags.options.servers = flags.servers.value_or(flags.options.servers);
     TRY_VOID(check_servers(flags.options.servers));
@@ -111,7 +111,7 @@ Result<void> read_options(const CLI::App& app, UpFlags& flags, const DataDir& da
         TRY(flags.options.server_arguments, parse_server_arguments(flags.server_arguments));
         TRY_VOID(check_server_arguments(flags.options.server_arguments));
     }
-    return flags.nodes.empty() ? Result<void>() : parse_nodes(flags.nodes, flags.options);
+    return flags.nodes.empty() ? Result<void>() : parse_typed_nodes(flags.nodes, flags.options);
 }
 
 /// Before anything is made, whether the servers know the options that they will be given.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <set>
 #include <sstream>
 
@@ -20,6 +21,7 @@ namespace porthole::local_cluster {
 namespace {
 
 constexpr int MaxLinuxNodes = 50;
+constexpr const char* DefaultRelease = "2022";
 constexpr std::size_t MaxWindowsNodes = 20;
 constexpr int NodeRangeLength = 24;  ///< of the pod range that each node gets
 
@@ -71,7 +73,7 @@ Result<void> parse_nodes(const std::string& text, ClusterOptions& options) {
         const long count = std::strtol(part.c_str() + equals + 1, &end, 10);
         if (count < 1 || count > MaxLinuxNodes || *end != (colon == part.npos ? '\0' : ':'))
             return wrong("the count of \"" + part + "\" is not a number from 1 to " + std::to_string(MaxLinuxNodes));
-        const std::string profile = colon == part.npos ? "2022" : part.substr(colon + 1);
+        const std::string profile = colon == part.npos ? DefaultRelease : part.substr(colon + 1);
         if (system == "linux") {
             if (colon != part.npos) return wrong("only Windows nodes have a release, \"" + part + "\" is Linux");
             linux_nodes += static_cast<int>(count);
@@ -87,6 +89,31 @@ Result<void> parse_nodes(const std::string& text, ClusterOptions& options) {
         return wrong(fmt::format("one machine has up to {} Linux and {} Windows nodes", MaxLinuxNodes, MaxWindowsNodes));
     options.linux_nodes = linux_nodes;
     options.windows_nodes = std::move(windows_nodes);
+    return {};
+}
+
+Result<void> parse_typed_nodes(const std::string& text, ClusterOptions& options) {
+    ClusterOptions parsed = options;
+    TRY_VOID(parse_nodes(text, parsed));
+    std::map<std::string, std::string> given;  // by kind, "" for Linux: "linux=1"
+    std::string last;
+    std::istringstream parts(text);
+    for (std::string part; std::getline(parts, part, ',');) {
+        const bool linux = part.starts_with("linux");
+        const auto equals = part.find('='), colon = part.find(':');
+        const std::string kind = linux ? "" : colon == part.npos ? DefaultRelease : part.substr(colon + 1);
+        const auto before = given.find(kind);
+        if (before != given.end() && (linux || kind == last)) {
+            const int sum = std::atoi(before->second.c_str() + before->second.find('=') + 1) + std::atoi(part.c_str() + equals + 1);
+            return Error(
+                Reason::BadRequest,
+                fmt::format("--nodes {}: \"{}\" and \"{}\" are nodes of the same kind; write their number once, such as {}={}{}", text,
+                            before->second, part, part.substr(0, equals), sum, colon == part.npos ? "" : part.substr(colon)));
+        }
+        given[kind] = part;
+        last = kind;
+    }
+    options = std::move(parsed);
     return {};
 }
 

@@ -48,6 +48,9 @@ Result<void> check_servers(int servers);
 /// Parses the value of --nodes, such as "linux=1,windows=2:2019,windows=1", into `options`. A Windows node emulates Server 2022 by default.
 /// Error: BadRequest, with what to write.
 Result<void> parse_nodes(const std::string& text, ClusterOptions& options);
+/// The same for what a person has written. Nodes of a kind that are named twice in a row are refused: the numbers may be meant as a total
+/// or as a sum. A kind may come again after another, since Windows nodes are named in their order.
+Result<void> parse_typed_nodes(const std::string& text, ClusterOptions& options);
 
 /// The reverse of parse_nodes(), for the nodes of `options`.
 std::string nodes_text(const ClusterOptions& options);

@@ -57,6 +57,31 @@ TEST(ParseNodes, SaysWhichPartIsWrongAndShowsAnExample) {
     }
 }
 
+TEST(ParseNodes, RefusesTheSameKindTwiceWhereAPersonHasWrittenIt) {
+    const struct {
+        const char *text, *why;
+    } rows[] = {
+        {"linux=1,linux=2", "\"linux=1\" and \"linux=2\" are nodes of the same kind; write their number once, such as linux=3"},
+        {"linux=1,windows=1,linux=1", "\"linux=1\" and \"linux=1\" are nodes of the same kind; write their number once, such as linux=2"},
+        {"linux=1,windows=1:2025,windows=2:2025",
+         "\"windows=1:2025\" and \"windows=2:2025\" are nodes of the same kind; write their number once, such as windows=3:2025"},
+        {"linux=1,windows=1,windows=1:2022",
+         "\"windows=1\" and \"windows=1:2022\" are nodes of the same kind; write their number once, such as windows=2:2022"},
+    };
+    for (const auto& row : rows) {
+        ClusterOptions options{.linux_nodes = 7};
+        const auto parsed = parse_typed_nodes(row.text, options);
+        ASSERT_FALSE(parsed) << row.text;
+        EXPECT_EQ(parsed.error().message, std::string("--nodes ") + row.text + ": " + row.why);
+        EXPECT_EQ(options.linux_nodes, 7);
+        EXPECT_TRUE(parse_nodes(row.text, options)) << "pools of a description may be of the same kind";
+    }
+    ClusterOptions options;
+    EXPECT_FALSE(parse_typed_nodes("linux=0", options));
+    ASSERT_TRUE(parse_typed_nodes("linux=1,windows=1:2019,windows=1,windows=1:2019", options));
+    EXPECT_THAT(options.windows_nodes, ElementsAre("2019", "2022", "2019"));
+}
+
 // JOI-14
 TEST(ClusterState, JOI14_ItsProcessesReachEachOtherWithoutAProxy) {
     const Cluster cluster;
@@ -106,7 +131,9 @@ TEST(CheckNetworks, RefusesWhatCannotWorkBeforeAnythingStarts) {
         {"nodes among pods",
          {.node_cidr = "10.244.9.0/24"},
          "--node-cidr 10.244.9.0/24 and --cluster-cidr 10.244.0.0/16 overlap; choose separate ranges"},
-        {"no network", {.cluster_cidr = "10.0.0.0/33"}, "\"10.0.0.0/33\" is not an IPv4 network; write it like 10.89.0.0/24"},
+        {"no network",
+         {.cluster_cidr = "10.0.0.0/33"},
+         "\"10.0.0.0/33\" is not an IPv4 network; write it like 10.89.0.0/24"},
         {"dual stack",
          {.cluster_cidr = "10.244.0.0/16,fd00:10:244::/56"},
          "--cluster-cidr 10.244.0.0/16,fd00:10:244::/56 has several ranges: dual-stack clusters are not supported; give one range of IPv4"},
