@@ -249,8 +249,8 @@ TEST(Scheduler, APodWithoutASystemIsToldToNameOneWhereATaintOfWindowsNodesStopsI
     world.api.put(api_pod("web"));
     world.loop.advance(1s);
     EXPECT_TRUE(world.why_not("web").ends_with(
-        "spec.os: the cluster has Linux and Windows nodes and the pod may land on either; set spec.os.name and "
-        "nodeSelector[\"kubernetes.io/os\"] (see docs/guide/windows_support.md#win601)."))
+        "spec.os: no operating system is given, so the pod may land on a Linux or a Windows node; set "
+        "spec.os.name and nodeSelector[\"kubernetes.io/os\"] to linux or windows (see docs/guide/windows_support.md#win601)."))
         << world.why_not("web");
     world.api.change<core::Node>(
         {"", "windows-1"}, [](core::Node& node) { node.spec.taints = {{.key = "node.kubernetes.io/not-ready", .effect = "NoSchedule"}}; });

@@ -38,8 +38,8 @@ bool is_repelled_without_system(const PodSpec& spec, const NodeSummary& nodes) {
 }
 
 constexpr PlacementRule PlacementRules[] = {
-    {.rule = {"WIN601", "spec.os", Advised, "", "the cluster has Linux and Windows nodes and the pod may land on either",
-              "set spec.os.name and nodeSelector[\"kubernetes.io/os\"]"},
+    {.rule = {"WIN601", "spec.os", Advised, "", "no operating system is given, so the pod may land on a Linux or a Windows node",
+              "set spec.os.name and nodeSelector[\"kubernetes.io/os\"] to linux or windows"},
      .applies = may_land_on_either,
      .keeps_pending = is_repelled_without_system},
     {.rule = {"WIN602", "spec.os.name", Advised, "", "does not choose the node, and a node of another system refuses the pod",

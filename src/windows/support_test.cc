@@ -46,8 +46,8 @@ core::PodSpec windows_spec(const std::string& fields, const std::string& contain
 // SCH-05, SCH-07
 TEST(WindowsSupport, APodSaysWhereItBelongs) {
     constexpr const char* Either =
-        "spec.os: the cluster has Linux and Windows nodes and the pod may land on either; set spec.os.name and "
-        "nodeSelector[\"kubernetes.io/os\"]";
+        "spec.os: no operating system is given, so the pod may land on a Linux or a Windows node; set "
+        "spec.os.name and nodeSelector[\"kubernetes.io/os\"] to linux or windows";
     constexpr const char* NotKept =
         "spec.os.name: does not choose the node, and a node of another system refuses the pod; set "
         "nodeSelector[\"kubernetes.io/os\"] too";
