@@ -46,8 +46,10 @@ bool has_processes(const Cluster& cluster) {
 
 /// The supervisor removes the hosts that are not asked for any more. Nobody can say what the data of claims on them are worth.
 Result<void> check_surplus(const DataDir& data, const Cluster& cluster) {
+    // The drive of an emulated host is mounted while it runs only: below is the layer that has what was written to it.
+    constexpr const char* Folders[] = {"kubelet/local-volumes", "h/upper/wine/drive_c/var/lib/kubelet/local-volumes"};
     for (const NodeHost& host : cluster.surplus_hosts(data)) {
-        for (const char* folder : {"kubelet/local-volumes", "C/var/lib/kubelet/local-volumes"}) {
+        for (const char* folder : Folders) {
             std::error_code ignored;
             const fs::path volumes = data.node(host.name) / folder;
             if (!fs::exists(volumes, ignored) || fs::is_empty(volumes, ignored)) continue;

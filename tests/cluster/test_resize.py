@@ -150,6 +150,19 @@ class Resize(ClusterCase):
         self.assertIn("node linux-2 Ready", self.cluster.up().stdout)
         self.assertEqual(self.nodes(), {"linux-1": "True", "linux-2": "True", "windows-1": "True"})
 
+    @slow
+    def test_a_stopped_windows_node_with_data_of_claims_stays(self):
+        self.up("linux=1,windows=2")
+        self.addCleanup(self.up, "linux=1,windows=1")
+        volume = self.cluster.data / "nodes/windows-2/C/var/lib/kubelet/local-volumes/someones"
+        volume.mkdir(parents=True)
+        self.cluster.down()
+        refused = self.cluster.porthole("up", "--detach", "--nodes", "linux=1,windows=1", check=False)
+        self.assertIn("the data of claims are on windows-2, which would be removed", refused.stderr)
+        self.up("linux=1,windows=2")
+        volume.rmdir()
+        self.cluster.down()
+
     # PRV-03
     def test_fewer_nodes_after_a_stop_leave_nothing_of_the_others(self):
         self.up("linux=2,windows=1")
