@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
-#include <numeric>
 #include <optional>
 
+#include "base/closest_word.h"
 #include "base/strings.h"
 
 namespace porthole {
@@ -13,18 +13,6 @@ namespace {
 std::string with_dashes(std::string name) {
     std::replace(name.begin(), name.end(), '_', '-');
     return name;
-}
-
-/// How many letters must be put in, taken out or changed.
-std::size_t edit_distance(const std::string& a, const std::string& b) {
-    std::vector<std::size_t> row(b.size() + 1);
-    std::iota(row.begin(), row.end(), 0u);
-    for (std::size_t i = 1; i <= a.size(); ++i) {
-        std::size_t diagonal = std::exchange(row[0], i);
-        for (std::size_t j = 1; j <= b.size(); ++j)
-            diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])}));
-    }
-    return row.back();
 }
 
 std::optional<bool> parse_bool(const std::string& text) {
@@ -135,15 +123,9 @@ Result<void> FlagSet::parse(const std::vector<std::string>& arguments) {
 }
 
 std::string FlagSet::suggestion(const std::string& name) const {
-    std::string best;
-    std::size_t least = std::max<std::size_t>(2, name.size() / 3) + 1;
-    for (const auto& [known, flag] : flags_) {
-        const std::size_t distance = edit_distance(name, known);
-        if (distance < least) {
-            least = distance;
-            best = known;
-        }
-    }
+    std::vector<std::string> known;
+    for (const auto& [flag, any] : flags_) known.push_back(flag);
+    const std::string best = closest_word(name, known);
     return best.empty() ? "; --help lists the flags" : "; did you mean --" + best + "?";
 }
 

@@ -7,6 +7,7 @@
 #include "cmd/name_service.h"
 #include "cmd/program/command.h"
 #include "cmd/program/join_token.h"
+#include "cmd/program/usage_error.h"
 
 namespace {
 
@@ -65,6 +66,9 @@ int main(int count, char** words) {
         hide_token({words + 2, words + count});
         return command->run(std::move(arguments));
     }
-    std::fprintf(stderr, "porthole: unknown command \"%s\"; `porthole --help` lists the commands\n", words[1]);
+    std::vector<std::string> known;
+    for (const SubCommand& command : Commands) known.emplace_back(command.name);
+    std::fprintf(stderr, "porthole: unknown command \"%s\"%s; `porthole --help` lists the commands\n", words[1],
+                 did_you_mean(words[1], known).c_str());
     return 2;
 }

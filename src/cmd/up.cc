@@ -7,6 +7,7 @@
 
 #include "cmd/foreground.h"
 #include "cmd/program/flags.h"
+#include "cmd/program/port_flag.h"
 #include "cmd/program/progress.h"
 #include "cmd/server/server_flags.h"
 #include "local_cluster/description/description.h"
@@ -160,7 +161,7 @@ std::vector<CLI::Option*> add_cluster_flags(CLI::App& app, UpFlags& flags) {
         app.add_option("--server-arg", flags.server_arguments,
                        "NAME=VALUE: an option of `porthole server` for the API servers; can be repeated, and later starts keep it "
                        "(default: those that the cluster has; '' for none)"),
-        app.add_option("--port", options.port, "port of the API server")->capture_default_str(),
+        app.add_option("--port", options.port, "port of the API server")->check(is_port())->capture_default_str(),
         app.add_option("--cluster-cidr", options.cluster_cidr, "addresses of pods")->capture_default_str(),
         app.add_option("--service-cidr", options.service_cidr, "addresses of services")->capture_default_str(),
         app.add_option("--backend", options.backend,

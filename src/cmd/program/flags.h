@@ -10,14 +10,9 @@
 #include <string>
 #include <vector>
 
-namespace porthole::cmd {
+#include "cmd/program/usage_error.h"
 
-/// The message about an argument that no flag accepts.
-inline std::string unexpected(const CLI::App& app) {
-    const std::vector<std::string> left = app.remaining(true);
-    const std::string first = left.empty() ? "" : left.front();
-    return first.starts_with('-') ? "unknown option " + first : "\"" + first + "\" is not expected";
-}
+namespace porthole::cmd {
 
 /// Whether --data was given without a directory, as by a script with an unset variable: the default would be another cluster.
 inline bool lacks_directory(const CLI::App& app) {
@@ -53,11 +48,11 @@ inline std::optional<std::string> parse_arguments(CLI::App& app, std::vector<std
         return std::nullopt;
     } catch (const CLI::ExtrasError&) {
         return unexpected(app);
+    } catch (const CLI::RequiredError& error) {
+        return missing(app, error.what());
     } catch (const CLI::ParseError& error) {
         if (error.get_exit_code() == 0) throw;
-        std::string text = error.what();
-        if (text.starts_with("A ")) text[0] = 'a';
-        return text;
+        return wrong_value(error.what());
     }
 }
 

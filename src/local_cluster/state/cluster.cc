@@ -368,8 +368,13 @@ Result<IpPrefix> cluster_range(const std::string& flag, const std::string& text)
     if (text.contains(','))
         return Error(Reason::BadRequest,
                      fmt::format("{} {} has several ranges: dual-stack clusters are not supported; give one range of IPv4", flag, text));
-    TRY_VOID(address_in(text, 1));
-    return IpPrefix::parse(text);
+    if (const auto address = IpAddress::parse(text); address && address->is_v4())
+        return Error(Reason::BadRequest,
+                     fmt::format("{} {} is an address and not a network: add the length of its prefix, such as {}/16", flag, text, text));
+    if (const auto first = address_in(text, 1); !first) return Error(Reason::BadRequest, flag + ": " + first.error().message);
+    auto range = IpPrefix::parse(text);
+    if (!range) return Error(Reason::BadRequest, flag + ": " + range.error().message);
+    return range;
 }
 
 Result<void> check_networks(const ClusterOptions& options) {
