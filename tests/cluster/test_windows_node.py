@@ -96,6 +96,8 @@ class Sample(WindowsCase):
         self.wait_rolled_out("win-web", 120)
         pods = self.list("pods", "app=win-web")
         self.assertEqual(len(pods), 2)
+        for found in pods:  # asked again soon where Wine takes longer to start
+            self.assertEqual(found["spec"]["containers"][0]["readinessProbe"]["periodSeconds"], 2)
         self.eventually(lambda: len(self.get("endpoints", "win-web", warnings=True)["subsets"][0]["addresses"]) == 2, 20, "two endpoints")
         fetch = self.linux_client()
         for found in pods:

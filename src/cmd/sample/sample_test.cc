@@ -68,6 +68,16 @@ TEST_F(SampleTest, MakesAServerForEachSystemAndAServiceInFrontOfBoth) {
     EXPECT_THAT(ways, HasSubstr("exec deploy/sample-web-windows -- 'C:\\web\\fetch.exe' http://sample-web/"));
 }
 
+TEST_F(SampleTest, APodThatIsNotReadyWhenItIsAskedFirstIsAskedAgainSoon) {
+    add_linux();
+    add_emulated();
+    Sample web = sample();
+    ASSERT_TRUE(sim::run(loop, web.apply()));
+    ASSERT_EQ(deployments().size(), 2u);
+    for (const auto& deployment : api.list<apps::Deployment>())
+        EXPECT_EQ(deployment.spec.template_.spec.containers.at(0).readiness_probe->period_seconds, 2) << deployment.metadata.name;
+}
+
 TEST_F(SampleTest, LeavesOutTheSystemThatNoNodeHasAndSaysHowToGetOne) {
     add_linux();
     add_emulated("False");
