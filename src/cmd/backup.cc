@@ -55,9 +55,7 @@ int run_backup(std::vector<std::string> arguments) {
     progress.begin("writing " + file);
     const DataDir data(path);
     if (const auto own = use_own_etcd(etcd, data); !own) return fail(own.error().message);
-    if (etcd.etcd.servers.empty()) {
-        if (const auto checked = check_not_in_etcd(data); !checked) return fail(checked.error().message);
-    }
+    if (const auto checked = check_known_location(data, etcd.etcd); !checked) return fail(checked.error().message);
     const auto backup = back_up(data, file, world.loop.wall_now(), reader_of(world, progress, etcd, data));
     if (!backup) return fail(backup.error().message);
     progress.done(fmt::format("{}: {} objects at revision {}, {:.1f} MB", file, backup->info.records, backup->info.revision.value,

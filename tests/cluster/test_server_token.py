@@ -4,6 +4,7 @@ import concurrent.futures
 import json
 import os
 import secrets
+import shutil
 import time
 import unittest
 
@@ -98,6 +99,11 @@ class ServerToken(NetworkCase):
         said = self.refusal("early", "--server-token-file", self.token)
         self.assertIn("start the server that has them with --server-token-file first", said)
         self.assertIn("has none of its keys", self.refusal("another"))
+        self.second.start("--port", 7443)
+        self.second.stop()
+        shutil.rmtree(self.second.folder / "data/store")
+        self.assertIn("etcd has another cluster: its authority is sha256:", self.refusal("second/data"))
+        shutil.rmtree(self.second.folder / "data")
         self.first.stop()
         self.start(self.first, 6443)
         self.start(self.second, 7443)
@@ -112,6 +118,8 @@ class ServerToken(NetworkCase):
         self.token.chmod(0o644)
         self.start(self.second, 7443)
         self.assertIn("others than its owner have access to the server token", (self.second.folder / "server.log").read_text())
+        self.assertIn("not in an etcd: leave the --etcd flags out", self.refusal("alone/data", "--server-token-file", self.token))
+        shutil.rmtree(alone.folder / "data/store")
         said = self.refusal("alone/data", "--server-token-file", self.token)
         self.assertIn("has the authorities of another cluster than etcd below /registry", said)
         self.assertEqual(self.pki(alone, "ca.crt"), authority)

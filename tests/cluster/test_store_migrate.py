@@ -138,7 +138,7 @@ class Migration(StoreMigration):
         self.assertEqual(self.etcd.ctl("get", "/cluster/a/_porthole/copying", "--prefix").stdout, "")
         for key in ("secrets/default/hidden", "example.com/widgets/default/one"):
             self.assertTrue(base64.b64decode(self.etcd.get(f"/cluster/a/{key}")["value"]).startswith(b"k8s:enc:aesgcm:v1:k1:"), key)
-        self.assertIn("is not empty", self.migrate("etcd", "--etcd-prefix", "/cluster/a", check=False).stderr)
+        self.assertIn("are in etcd (", self.migrate("etcd", "--etcd-prefix", "/cluster/a", check=False).stderr)
 
         self.start_on_etcd("--etcd-prefix", "/cluster/a")
         there, new = self.objects_when_served()
@@ -189,8 +189,9 @@ class Migration(StoreMigration):
             copying.kill()
             copying.wait(120)
         self.assertIsNotNone(self.etcd.get(mark))
-        started = self.porthole("server", "--data", self.data, "--port", "7443", "--etcd-servers", self.etcd.urls(), *self.encrypted(), check=False)
-        self.assertIn("etcd has an unfinished copy of a cluster", started.stderr)
+        started = lambda: self.porthole("server", "--data", self.data, "--port", "7443", "--etcd-servers", self.etcd.urls(), *self.encrypted(), check=False)
+        self.assertIn("not in an etcd", started().stderr)
+        self.assertIn("etcd has an unfinished copy of a cluster", self.without_store(started).stderr)
         self.migrate("etcd")
         self.assertIsNone(self.etcd.get(mark))
         self.start_on_etcd()
@@ -228,13 +229,21 @@ class Migration(StoreMigration):
             self.assertRegex(started("--advertise-address", "10.0.0.9", *options).splitlines()[-1], r"data is in use by process \d+: stop it first")
         self.assertEqual(here(), before)
         self.stop_server()
-        self.assertIn("etcd has nothing below /registry: move them with `porthole store migrate --to etcd", started(*on_etcd))
+        backup = lambda *options: self.refused("backup", self.folder / "b", "--data", self.data, *options)
+        for refused in (started, backup):
+            self.assertIn("not in an etcd: leave the --etcd flags out, or move the objects with `porthole store migrate --to etcd", refused(*on_etcd))
         self.assertEqual(self.etcd.ctl("get", "/", "--prefix", "--keys-only").stdout, "")
 
         self.migrate("etcd")
         where = f"are in etcd ({self.etcd.urls()}, /registry): give the --etcd flags"
         self.assertIn(where, started())
-        self.assertIn(where, self.refused("backup", self.folder / "b", "--data", self.data))
+        self.assertIn(where, backup())
+        elsewhere = (*on_etcd, "--etcd-prefix", "/other")
+        for refused in (started, backup):
+            self.assertIn("not below /other: give --etcd-prefix /registry", refused(*elsewhere))
+        again = self.refused("store", "migrate", "--to", "etcd", "--data", self.data, *self.encrypted(), *elsewhere)
+        self.assertIn(where, again, "the store that is left is older than the objects")
+        self.assertFalse((self.folder / "b").exists())
         self.start_on_etcd()
         self.assertRegex(started(), r"data is in use by process \d+")
         self.stop_server()
@@ -242,6 +251,7 @@ class Migration(StoreMigration):
         self.assertIn(where, started())
         self.assertFalse((self.data / "store").exists())
         self.migrate("data-dir")
+        self.assertIn("not in an etcd", started(*on_etcd))
         self.start_embedded()
 
     def start_relay(self):

@@ -165,6 +165,7 @@ Task<> ControlPlane::start() {
     if (flags_.etcd.servers.empty() && path_exists(data.store() / "store.db")) {
         CO_TRY(engine, store::open_embedded_engine(data.store().string()));
     }
+    CO_TRY(std::string authorities, required_authorities(data, flags_.etcd));
     CO_TRY(const Pki pki, certificates_.ensure());
     if (flags_.etcd.servers.empty() && !engine) {
         CO_TRY(engine, store::open_embedded_engine(data.store().string()));
@@ -182,7 +183,7 @@ Task<> ControlPlane::start() {
     CO_TRY_VOID(apiserver::read_access_flags(*files_, flags_.access, chosen));
     proxy_ca_pem_ = chosen.authentication.request_header.ca_pem;
     CO_TRY_VOID(make_connector(pki));
-    CO_TRY(api_, co_await open_api(std::move(engine), std::move(chosen)));
+    CO_TRY(api_, co_await open_api(std::move(engine), std::move(authorities), std::move(chosen)));
     if (!flags_.etcd.servers.empty()) {
         CO_TRY_VOID(note_store_location(data, flags_.etcd));
     }
@@ -194,7 +195,8 @@ Task<> ControlPlane::start() {
     co_return co_await start_components(pki);
 }
 
-Task<std::unique_ptr<ApiServer>> ControlPlane::open_api(std::unique_ptr<store::Engine> engine, apiserver::ApiServerOptions options) {
+Task<std::unique_ptr<ApiServer>> ControlPlane::open_api(std::unique_ptr<store::Engine> engine, std::string authorities,
+                                                        apiserver::ApiServerOptions options) {
     const ApiServer::Seams seams{.loop = world_.loop,
                                  .pool = *world_.pool,
                                  .random = random_,
@@ -204,7 +206,7 @@ Task<std::unique_ptr<ApiServer>> ControlPlane::open_api(std::unique_ptr<store::E
     if (engine) co_return ApiServer::open(seams, encryption_.wrap(std::move(engine)), std::move(options));
     if (std::filesystem::exists(DataDir(flags_.data).store()))
         log_.warn("objects of the data directory's own store are not used", {{"store", DataDir(flags_.data).store().string()}});
-    CO_TRY(auto open_store, etcd_store_opener(world_, flags_.etcd, encryption_.encryption(), log_.named("store")));
+    CO_TRY(auto open_store, etcd_store_opener(world_, flags_.etcd, encryption_.encryption(), std::move(authorities), log_.named("store")));
     co_return co_await ApiServer::open(seams, std::move(open_store), std::move(options));
 }
 

@@ -44,7 +44,8 @@ public:
 
 private:
     /// On `engine`, or on an etcd where that is null.
-    Task<std::unique_ptr<apiserver::ApiServer>> open_api(std::unique_ptr<store::Engine> engine, apiserver::ApiServerOptions options);
+    Task<std::unique_ptr<apiserver::ApiServer>> open_api(std::unique_ptr<store::Engine> engine, std::string authorities,
+                                                         apiserver::ApiServerOptions options);
     /// Creates connections to kubelets, pods and endpoints.
     Result<void> make_connector(const node_join::Pki& pki);
     Result<void> listen(const node_join::Pki& pki);

@@ -6,6 +6,7 @@
 #include "apiserver/etcd_form/etcd_form.h"
 #include "apiserver/migration/transfer_form.h"
 #include "base/time/time.h"
+#include "cmd/server/cluster_authority.h"
 #include "runtime/files/durable_file.h"
 #include "store/etcd/etcd_store.h"
 
@@ -76,21 +77,23 @@ Result<std::vector<Member>> members_of(RealWorld& world, const EtcdFlags& flags)
 }
 
 /// Nothing has been written yet.
-Result<void> check_contents(const store::Store& store) {
+Result<void> check_contents(const store::Store& store, const std::string& authorities) {
     if (const auto version = store.get(apiserver::DataVersionKey)) TRY_VOID(apiserver::check_data_version(*version->value));
-    if (!store.get(apiserver::CopyMark)) return {};
-    return Error(Reason::Conflict,
-                 "etcd has an unfinished copy of a cluster, not a whole one: run `porthole store migrate` again, or delete "
-                 "what is below --etcd-prefix");
+    if (store.get(apiserver::CopyMark))
+        return Error(Reason::Conflict,
+                     "etcd has an unfinished copy of a cluster, not a whole one: run `porthole store migrate` again, or delete "
+                     "what is below --etcd-prefix");
+    const auto root_ca = store.get(RootCaKey);
+    return root_ca && !authorities.empty() ? check_authority(*root_ca->value, authorities) : Result<void>();
 }
 
 Task<std::unique_ptr<store::Store>> open_store(store::Store::Seams seams, std::vector<Member> members,
                                                std::shared_ptr<store::etcd::StoredForm> form, store::AttributesOf attributes_of,
-                                               store::etcd::EtcdStoreOptions options) {
+                                               store::etcd::EtcdStoreOptions options, std::string authorities) {
     auto opened = co_await store::etcd::open_etcd_store(std::move(seams), std::move(members), std::move(form), std::move(attributes_of),
                                                         std::move(options));
     if (!opened) co_return explain_etcd_error(std::move(opened).error());
-    const auto usable = check_contents(**opened);
+    const auto usable = check_contents(**opened, authorities);
     if (usable) co_return std::move(opened);
     CO_TRY_VOID(co_await (*opened)->close());
     co_return usable.error();
@@ -153,7 +156,8 @@ Result<EtcdAccess> etcd_access(RealWorld& world, const EtcdFlags& flags) {
 }
 
 Result<apiserver::ApiServer::OpenStore> etcd_store_opener(RealWorld& world, const EtcdFlags& flags,
-                                                          std::shared_ptr<apiserver::StorageEncryption> encryption, Logger log) {
+                                                          std::shared_ptr<apiserver::StorageEncryption> encryption, std::string authorities,
+                                                          Logger log) {
     TRY(EtcdAccess access, etcd_access(world, flags));
     store::etcd::EtcdStoreOptions options{.prefix = std::move(access.prefix)};
     auto interval = parse_duration(flags.compaction_interval);
@@ -162,8 +166,8 @@ Result<apiserver::ApiServer::OpenStore> etcd_store_opener(RealWorld& world, cons
     options.compact_every = *interval;
     auto form = apiserver::make_etcd_form(std::move(encryption), options.prefix);
     return [&world, members = std::move(access.members), options = std::move(options), form = std::move(form),
-            log = std::move(log)](store::AttributesOf attributes_of) {
-        return open_store({world.loop, *world.pool, log}, members, form, std::move(attributes_of), options);
+            authorities = std::move(authorities), log = std::move(log)](store::AttributesOf attributes_of) {
+        return open_store({world.loop, *world.pool, log}, members, form, std::move(attributes_of), options, authorities);
     };
 }
 

@@ -31,8 +31,10 @@ Result<EtcdAccess> etcd_access(RealWorld& world, const EtcdFlags& flags);
 /// Adds a remedy for the user who has typed the flags.
 Error explain_etcd_error(Error error);
 
-/// Opens the store on that etcd. `world` outlives the result. Errors, each with the flag's name: those of URLs and files.
+/// Opens the store on that etcd, and checks before anything is written that a cluster there has one of the `authorities` (PEM; "" for any).
+/// `world` outlives the result. Errors, each with the flag's name: those of URLs and files.
 Result<apiserver::ApiServer::OpenStore> etcd_store_opener(RealWorld& world, const EtcdFlags& flags,
-                                                          std::shared_ptr<apiserver::StorageEncryption> encryption, Logger log);
+                                                          std::shared_ptr<apiserver::StorageEncryption> encryption, std::string authorities,
+                                                          Logger log);
 
 }  // namespace porthole::cmd

@@ -38,6 +38,7 @@ void show(Progress& progress, const StoreState& state) {
 }
 
 Result<void> migrate_to_etcd(Progress& progress, EtcdSide& etcd, const DataDir& data, const MigrateFlags& flags) {
+    TRY_VOID(check_not_in_etcd(data));  // what is in the data directory is then from before
     if (!path_exists(data.store() / "store.db")) return Error(Reason::NotFound, "there is no store in " + data.root().string());
     TRY(const FileLock lock, store::lock_data_directory(data.store().string()));
     progress.begin("reading " + data.store().string());
@@ -54,10 +55,11 @@ Result<void> migrate_to_etcd(Progress& progress, EtcdSide& etcd, const DataDir& 
     return {};
 }
 
-Result<void> migrate_to_data_dir(Progress& progress, EtcdSide& etcd, const DataDir& data) {
+Result<void> migrate_to_data_dir(Progress& progress, EtcdSide& etcd, const DataDir& data, const EtcdFlags& flags) {
     std::error_code error;
     if (path_exists(data.store()) && !std::filesystem::is_empty(data.store(), error))
         return Error(Reason::AlreadyExists, data.store().string() + " is not empty: move it away, or remove it");
+    TRY_VOID(check_known_location(data, flags));
     TRY(const StoreState state, etcd.read());
     progress.done("etcd: " + summary(state));
     const std::filesystem::path unfinished = data.store().string() + ".unfinished";
@@ -81,7 +83,7 @@ Result<void> migrate(RealWorld& world, Progress& progress, const MigrateFlags& f
     TRY(const FileLock lock, lock_control_plane(data));
     TRY(const auto etcd, EtcdSide::open(world, progress, flags.etcd, data));
     if (flags.to == "etcd") return migrate_to_etcd(progress, *etcd, data, flags);
-    return migrate_to_data_dir(progress, *etcd, data);
+    return migrate_to_data_dir(progress, *etcd, data, flags.etcd.etcd);
 }
 
 }  // namespace
