@@ -61,6 +61,24 @@ Result<void> check_surplus(const DataDir& data, const Cluster& cluster) {
     return {};
 }
 
+/// The pod network of an emulated host is created when it joins, and its Host Networking Service keeps it.
+Result<void> check_backend(const DataDir& data, const Cluster& cluster, const std::string& before) {
+    const ClusterOptions& options = cluster.options;
+    if (options.backend == before) return {};
+    for (const NodeHost& host : cluster.nodes(data)) {
+        if (!host.is_windows() || !path_exists(data.node(host.name) / "joined")) continue;
+        const std::string remedy =
+            options.foreign ? "remove it first with `porthole winnode leave" + data.flag() + "`"
+                            : "start the cluster without its Windows nodes (--nodes linux=" + std::to_string(options.linux_nodes) +
+                                  "), and add them afterwards";
+        return Error(Reason::AlreadyExists, "--backend " + (options.backend.empty() ? "of the cluster" : options.backend) + ": " +
+                                                host.name + " has joined with another pod network (" +
+                                                (before.empty() ? "the cluster's" : before) +
+                                                "), which cannot be changed: leave the option as it was, or " + remedy);
+    }
+    return {};
+}
+
 }  // namespace
 
 Result<Cluster> planned_cluster(const DataDir& data, const ClusterOptions& options, bool& running) {
@@ -91,8 +109,10 @@ Result<Cluster> planned_cluster(const DataDir& data, const ClusterOptions& optio
     if (!known->host_numbers.empty() && known->options.host_prefix != wanted.host_prefix)
         return Error(Reason::AlreadyExists, "the hosts in " + data.root().string() + " are called " + known->options.host_prefix +
                                                 "...: keep --prefix, or remove them first with `porthole down --purge" + data.flag() + "`");
+    const std::string backend = known->options.backend;
     known->options = std::move(wanted);
     TRY_VOID(check_surplus(data, *known));
+    TRY_VOID(check_backend(data, *known, backend));
     return known;
 }
 

@@ -153,18 +153,21 @@ Task<> Supervisor::bring_up_windows(NodeHost node) {
     SystemTime since = reports_since(node.name + "/winhost");
     scope_of(node.name).spawn(keep_running(node.name + "/winhost", host.command()));
     CO_TRY_VOID(co_await host.ensure_ready());
+    const auto& foreign = cluster_.options.foreign;
+    // The servers may have another port than at the last start.
+    const bool joined = host.has_joined(foreign ? std::vector{foreign->server} : cluster_.server_urls());
     // After a forced end of a rotation of the authority, which the host has not followed, it joins like a new one.
-    const bool refused = !cluster_.options.foreign && host.has_joined() && is_refused(data_, node, api_.pki().ca_pem, loop_.wall_now());
+    const bool refused = !foreign && joined && is_refused(data_, node, api_.pki().ca_pem, loop_.wall_now());
     if (refused) log_.warn("the cluster refuses the node's certificate; it joins again", {{"node", node.name}});
-    if (!host.has_joined() || refused) {
+    if (!joined || refused) {
         since = loop_.wall_now();
-        if (cluster_.options.foreign) {
-            CO_TRY_VOID(co_await host.join(*cluster_.options.foreign, cluster_.options.backend));
+        if (foreign) {
+            CO_TRY_VOID(co_await host.join(*foreign, cluster_.options.backend));
         } else {
             CO_TRY_VOID(co_await join_own(host, node.name));
         }
     }
-    if (cluster_.options.foreign) co_return {};  // whose state is not ours to read
+    if (foreign) co_return {};  // whose state is not ours to read
     CO_TRY_VOID(co_await api_.wait_for_node(node.name, since, 2min, host.log_file()));
     co_return co_await route_to(node);
 }

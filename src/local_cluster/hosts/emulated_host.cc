@@ -1,5 +1,6 @@
 #include "local_cluster/hosts/emulated_host.h"
 
+#include <algorithm>
 #include <sstream>
 
 #include "base/strings.h"
@@ -60,7 +61,10 @@ Task<> EmulatedHost::ensure_ready() {
     }
 }
 
-bool EmulatedHost::has_joined() const { return path_exists(folder() / "joined"); }
+bool EmulatedHost::has_joined(const std::vector<std::string>& servers) const {
+    const auto joined = read_file(folder() / "joined");
+    return joined && std::ranges::find(servers, trim(*joined)) != servers.end();
+}
 
 Task<> EmulatedHost::join(ForeignCluster target, std::string backend) {
     std::vector<std::string> words = {"--",

@@ -1,0 +1,45 @@
+#include "local_cluster/start.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "runtime/files/durable_file.h"
+
+namespace porthole::local_cluster {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+class PlannedCluster : public testing::Test {
+protected:
+    PlannedCluster() {
+        options.windows_nodes = {"2022"};
+        fs::create_directories(data.node("windows-1"));
+        EXPECT_TRUE(Cluster{.options = options}.save(data));
+    }
+    ~PlannedCluster() override { fs::remove_all(data.root()); }
+    std::string refusal(const ClusterOptions& wanted) const {
+        bool running = false;
+        const auto planned = planned_cluster(data, wanted, running);
+        return planned ? "" : planned.error().message;
+    }
+
+    const DataDir data{(fs::temp_directory_path() / ("porthole-start-" + std::to_string(::getpid()))).string()};
+    ClusterOptions options;
+};
+
+TEST_F(PlannedCluster, KeepsThePodNetworkThatAWindowsHostHasJoinedWith) {
+    ClusterOptions wanted = options;
+    wanted.backend = "vxlan";
+    EXPECT_EQ(refusal(wanted), "") << "it has not joined yet";
+    ASSERT_TRUE(write_durably(data.node("windows-1") / "joined", "https://10.89.0.1:6443\n"));
+    EXPECT_THAT(refusal(wanted), HasSubstr("windows-1 has joined with another pod network (host-gw), which cannot be changed"));
+    EXPECT_EQ(refusal(options), "");
+    wanted.windows_nodes.clear();
+    EXPECT_EQ(refusal(wanted), "") << "the host is removed, and joins once more if it is added again";
+}
+
+}  // namespace
+}  // namespace porthole::local_cluster
