@@ -60,6 +60,8 @@ class Doctor(ClusterCase):
         self.assertEqual(done.returncode, 0)
         told = {(finding["title"], finding["detail"]) for finding in findings}
         self.assertTrue({("the node's programs run", "kubelet"), ("the clock is in step with the API server's", "")} <= told, told)
+        address = self.kubectl("get", "node", "linux-1", "-o", "jsonpath={.status.addresses[0].address}", namespaced=False)
+        self.assertRegex(dict(told)["an adapter has the node's address"], rf"^{address} on ")
 
 
 class AuthorityRotation(ClusterCase):

@@ -102,21 +102,29 @@ bool is_agent_there(const std::string& folder) {
     return pid > 0 && ::kill(pid, 0) == 0;
 }
 
+/// That of the cluster's node that is this machine itself. Without such a node, the administrator's.
+std::string kubeconfig_of_own_node(const DataDir& data, const Cluster& cluster) {
+    for (const NodeHost& node : cluster.nodes(data))
+        if (!node.is_windows() && node.network_namespace.empty()) return data.node(node.name) / "kubeconfig";
+    return data.admin_kubeconfig();
+}
+
 /// With the credentials of the agent that `join` made a node of, else of the cluster on this machine.
 int examine_this_node(RealWorld& world, const DoctorFlags& flags) {
     std::error_code code;
+    const DataDir data(flags.data);
     std::string path = flags.kubeconfig;
-    if (path.empty()) path = fs::exists(AgentKubeconfig, code) ? AgentKubeconfig : DataDir(flags.data).admin_kubeconfig().string();
+    Result<Cluster> cluster = Error(Reason::NotFound, "a node of a cluster on another machine");
+    if (path.empty() && !fs::exists(AgentKubeconfig, code)) cluster = Cluster::load(data);
+    if (path.empty()) path = cluster ? kubeconfig_of_own_node(data, *cluster) : AgentKubeconfig;
     const auto files = make_file_system();
     const auto document = client::read_kubeconfig(*files, path);
     if (!document) return fail("no credentials of a node on this machine, or you are not root: " + document.error().message), 2;
     auto config = document->resolve(*files);
     if (!config) return fail(config.error().message), 2;
-    config->direct = path == DataDir(flags.data).admin_kubeconfig();
+    config->direct = cluster.has_value();
     const fs::path folder = fs::absolute(path, code).parent_path();
     config->server = node_join::server_behind(*files, folder.string(), config->server);
-    const auto cluster =
-        config->direct ? Cluster::load(DataDir(flags.data)) : Error(Reason::NotFound, "a node of a cluster on another machine");
     take_proxies_of_programs(cluster ? net::proxy_environment(cluster->proxy_exceptions()) : read_unit_environment(folder / "environment"));
     const auto evidence = world.run(doctor::gather_linux_node(world.loop, *config, folder.string(), is_agent_there(folder.string())));
     if (!evidence) return fail(evidence.error().message), 2;

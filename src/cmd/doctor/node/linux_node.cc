@@ -65,7 +65,8 @@ Task<NodeEvidence> gather_linux_node(AsioLoop& loop, client::ClientConfig config
     evidence.pod_network = Bridge;
     evidence.network_remedy = "the agent creates it with the first pod of the node; if not, journalctl -u porthole-agent has the reason";
     look_at_machine(loop, "", evidence);
-    look_at_encryption(*make_file_system(), "/var/lib", evidence);
+    // Below /var/lib the kubelet's files and the container runtime's may be in directories of their own.
+    look_at_encryption(*make_file_system(), folder.starts_with("/var/lib/") ? "/var/lib" : folder, evidence);
     for (const net::Interface& one : net::interfaces()) {
         if (one.name != Bridge) continue;
         for (const IpAddress& address : one.addresses)
