@@ -27,6 +27,7 @@ using schema::Value;
 
 constexpr std::string_view KeysFormat = "porthole-keys/1";
 constexpr std::size_t LargestKeysFile = 4 << 20;
+constexpr const char* KeysExtension = ".keys";
 
 /// Files of the data directory beside the store and `pki`, as far as they are there.
 constexpr const char* OtherFiles[] = {"encryption.yaml", "authentication.yaml", "admission.yaml", "cluster.json"};
@@ -152,6 +153,9 @@ Result<void> check_options(const ClusterOptions& options) {
 Result<Restored> restore_into(const DataDir& data, const fs::path& file, const fs::path& keys_file, SystemTime now) {
     std::error_code error;
     if (!fs::exists(file, error)) return Error(Reason::NotFound, file.string() + " does not exist");
+    if (!fs::exists(keys_file, error) && file.extension() == KeysExtension)
+        return Error(Reason::BadRequest,
+                     file.string() + " is the file of a backup's keys: name the file of its objects, without " + KeysExtension);
     if (!fs::exists(keys_file, error))
         return Error(Reason::NotFound, keys_file.string() + ", with the backup's keys, does not exist; --keys names it");
     TRY(const Value keys, parse_keys(keys_file));
@@ -209,7 +213,7 @@ Result<void> remove_locks(const DataDir& data) {
 
 }  // namespace
 
-fs::path keys_file_of(const fs::path& file) { return file.string() + ".keys"; }
+fs::path keys_file_of(const fs::path& file) { return file.string() + KeysExtension; }
 
 Result<Backup> back_up(const DataDir& data, const fs::path& file, SystemTime now, const ReadObjects& read) {
     const fs::path keys = keys_file_of(file);

@@ -111,6 +111,9 @@ TEST_F(ClusterBackup, AMissingFileIsNamed) {
     EXPECT_EQ(restore(other, folder / "c", folder / "c.keys", Now).error().message, (folder / "c").string() + " does not exist");
     EXPECT_EQ(restore(other, file, folder / "c.keys", Now).error().message,
               (folder / "c.keys").string() + ", with the backup's keys, does not exist; --keys names it");
+    const fs::path keys = keys_file_of(file);
+    EXPECT_EQ(restore(other, keys, keys_file_of(keys), Now).error().message,
+              keys.string() + " is the file of a backup's keys: name the file of its objects, without .keys");
 }
 
 TEST_F(ClusterBackup, KeysMustBeThoseOfTheObjects) {
