@@ -29,10 +29,11 @@ int run_down(std::vector<std::string> arguments) {
     }
     RealWorld world;
     Progress progress(world.loop, false);
-    progress.begin("ending the cluster");
+    const bool foreign = cluster->options.foreign.has_value();  // the cluster goes on without these hosts
+    progress.begin(foreign ? "ending the hosts" : "ending the cluster");
     const auto ended = world.run(end_cluster(world.loop, *world.processes, data, std::move(*cluster)));
     if (!ended) return fail(ended.error().message);
-    progress.done("cluster ended");
+    progress.done(foreign ? "hosts ended" : "cluster ended");
     const auto forgotten = world.run(SystemUnit::cluster(data.root(), data.id()).remove(*world.processes, false));
     if (!forgotten) return fail("the cluster would start with the machine again: " + forgotten.error().message);
     if (const auto left = leave_kubeconfig(data); !left) return fail("the entry in the kubeconfig stays: " + left.error().message);

@@ -61,7 +61,9 @@ int join(WinnodeFlags flags) {
     bool running = false;
     auto cluster = planned_cluster(data, options, running);
     if (!cluster) return fail(cluster.error().message);
-    if (!running) {
+    if (running) {
+        progress.done("already running");
+    } else {
         if (const auto checked = preflight_hosts(options); !checked) return fail(checked.error().message);
         if (const auto started = start_cluster(data, *cluster, progress); !started) return fail(started.error().message);
     }

@@ -21,7 +21,7 @@ ChildCommand supervise_command(const DataDir& data) {
     return {.arguments = {own_program().string(), "supervise", "--data", data.root().string()}, .log_file = data.logs() / "supervisor.log"};
 }
 
-Result<ProcessId> start_supervisor(const DataDir& data, ProgressReport& progress) {
+Result<ProcessId> start_supervisor(const DataDir& data, bool foreign, ProgressReport& progress) {
     int pipe[2];
     CHECK(::pipe2(pipe, O_CLOEXEC) == 0);
     ChildCommand command = supervise_command(data);
@@ -34,7 +34,8 @@ Result<ProcessId> start_supervisor(const DataDir& data, ProgressReport& progress
         return child;
     }
     if (!follow_progress(pipe[0], progress)) {
-        return Error(Reason::Unavailable, "the cluster did not start; its logs are in " + data.logs().string());
+        return Error(Reason::Unavailable, std::string(foreign ? "the hosts did not start; their" : "the cluster did not start; its") +
+                                              " logs are in " + data.logs().string());
     }
     return child;
 }
@@ -93,18 +94,19 @@ Result<Cluster> planned_cluster(const DataDir& data, const ClusterOptions& optio
     if (path_exists(data.store()) || path_exists(data.store_location()))
         TRY_VOID(check_restart(known->options, wanted,
                                "leave the option out, or delete the cluster first with `porthole down --purge" + data.flag() + "`"));
+    const bool other_servers = known->options.servers != wanted.servers;
+    // Until they are in etcd, a start with several servers that has failed can be one with another number, also with one.
+    if (other_servers && known->options.servers != 1 && path_exists(data.store_location()))
+        return Error(Reason::AlreadyExists, "the cluster in " + data.root().string() + " has " + std::to_string(known->options.servers) +
+                                                " servers, and only one server can become several: write --servers " +
+                                                std::to_string(known->options.servers) +
+                                                ", or move it by `porthole backup` and `porthole restore`");
     if ((running || (!known->options.foreign && has_processes(*known))) && !(known->options == wanted))
-        TRY_VOID(check_resize(known->options, wanted, "end it first with `porthole down" + data.flag() + "`"));
+        TRY_VOID(check_resize(known->options, wanted,
+                              known->options.foreign ? "end them first with `porthole winnode leave" + data.flag() + "`"
+                                                     : "end it first with `porthole down" + data.flag() + "`"));
     if (running) return known;
-    if (known->options.servers != wanted.servers) {
-        // Until they are in etcd, a start with several servers that has failed can be one with another number, also with one.
-        if (known->options.servers != 1 && path_exists(data.store_location()))
-            return Error(Reason::AlreadyExists,
-                         "the cluster in " + data.root().string() + " has " + std::to_string(known->options.servers) +
-                             " servers, and only one server can become several: write --servers " + std::to_string(known->options.servers) +
-                             ", or move it by `porthole backup` and `porthole restore`");
-        known->etcd = {};
-    }
+    if (other_servers) known->etcd = {};
     known->number_hosts(data);  // as they are
     if (!known->host_numbers.empty() && known->options.host_prefix != wanted.host_prefix)
         return Error(Reason::AlreadyExists, "the hosts in " + data.root().string() + " are called " + known->options.host_prefix +
@@ -123,7 +125,7 @@ Result<void> start_cluster(const DataDir& data, Cluster& cluster, ProgressReport
     TRY_VOID(cluster.save(data));
     // What was asked of an earlier supervisor is over: this is what is wanted now.
     for (const fs::path& file : {data.wanted_nodes_file(), data.taken_nodes_file(), data.failed_nodes_file()}) fs::remove(file, error);
-    const auto supervisor = start_supervisor(data, progress);
+    const auto supervisor = start_supervisor(data, cluster.options.foreign.has_value(), progress);
     if (supervisor) {
         cluster.supervisor = *supervisor;
         return {};

@@ -194,6 +194,8 @@ class OneMember(EtcdStore):
         self.start_server()
         self.server.stop()
         self.server.process = None
+        self.assertIn("has none of its keys: name the --data of its server", self.refusal("--etcd-servers", self.etcd.urls()))
+        self.etcd.ctl("del", "/registry/clusterrolebindings/porthole:", "--prefix")  # that control plane has none
         self.assertIn("it is not known how to encrypt them: give --encryption-provider-config", self.refusal("--etcd-servers", self.etcd.urls()))
         self.assertFalse((self.folder / "refused").exists())
         self.start_server()

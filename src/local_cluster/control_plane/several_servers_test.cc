@@ -77,6 +77,10 @@ TEST_F(SeveralServers, CanBecomeOfOneServerOnlyAndWhileItIsStopped) {
         ASSERT_FALSE(refused) << other;
         EXPECT_THAT(refused.error().message, HasSubstr("has 3 servers, and only one server can become several"));
     }
+    cluster.processes["server-2"] = identify(::getpid());
+    ASSERT_TRUE(cluster.save(data));
+    EXPECT_THAT(planned_cluster(data, one, running).error().message, HasSubstr("only one server can become several"))
+        << "ending it would not help";
 }
 
 TEST_F(SeveralServers, AreAsManyAsAskedForUntilTheObjectsAreInEtcd) {

@@ -340,8 +340,9 @@ Result<void> check_resize(const ClusterOptions& now, const ClusterOptions& wante
     same.windows_nodes = now.windows_nodes;
     if (!(same == now) || now.foreign) {
         const std::string differences = now.foreign ? "" : join(option_differences(now, wanted), "; ");
-        return Error(Reason::AlreadyExists, fmt::format("a cluster with other options is running{}; {}",
-                                                        differences.empty() ? "" : " (" + differences + ")", end_it));
+        return Error(Reason::AlreadyExists,
+                     fmt::format("{} with other options {} running{}; {}", now.foreign ? "hosts" : "a cluster", now.foreign ? "are" : "is",
+                                 differences.empty() ? "" : " (" + differences + ")", end_it));
     }
     for (std::size_t i = 0; i < std::min(now.windows_nodes.size(), wanted.windows_nodes.size()); ++i)
         if (now.windows_nodes[i] != wanted.windows_nodes[i])

@@ -313,6 +313,12 @@ TEST(CheckResize, NamesTheOptionsThatARunningClusterCannotChange) {
         "not /srv/wine-10; --server-arg audit-log-maxsize is 7, not 8; --server-arg v is 2, not unset); end it");
 }
 
+TEST(CheckResize, SpeaksOfTheHostsOfAnotherClusterAsSuch) {
+    ClusterOptions now;
+    now.foreign = ForeignCluster{.server = "https://10.0.0.5:6443"};
+    EXPECT_EQ(check_resize(now, now, "end them").error().message, "hosts with other options are running; end them");
+}
+
 TEST(CheckRestart, KeepsTheNetworksAndTheDomainThatObjectsContain) {
     const ClusterOptions now;
     EXPECT_TRUE(check_restart(now, {.linux_nodes = 3, .backend = "vxlan", .port = 7443, .hardened = true}, "delete it"));
