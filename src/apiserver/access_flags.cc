@@ -32,7 +32,7 @@ bool uses_oidc_flags(const AccessFlags& flags) {
            flags.oidc_signing_algs != untouched.oidc_signing_algs || !flags.oidc_required_claim.empty();
 }
 
-Result<JwtIssuer> read_oidc_flags(FileSystem& files, const AccessFlags& flags, const std::string& own_issuer) {
+Result<JwtIssuer> read_oidc_flags(FileSystem& files, const AccessFlags& flags, const std::vector<std::string>& own_issuers) {
     OidcFlags oidc{.issuer_url = flags.oidc_issuer_url,
                    .client_id = flags.oidc_client_id,
                    .ca_pem = {},
@@ -50,18 +50,19 @@ Result<JwtIssuer> read_oidc_flags(FileSystem& files, const AccessFlags& flags, c
         if (mark == pair.npos || mark == 0) return refused("oidc-required-claim " + quote(pair) + " is not key=value");
         oidc.required_claims[pair.substr(0, mark)] = pair.substr(mark + 1);
     }
-    return issuer_of_flags(oidc, own_issuer);
+    return issuer_of_flags(oidc, own_issuers);
 }
 
-Result<void> read_issuers(FileSystem& files, const AccessFlags& flags, const std::string& own_issuer, AuthenticationOptions& options) {
+Result<void> read_issuers(FileSystem& files, const AccessFlags& flags, const std::vector<std::string>& own_issuers,
+                          AuthenticationOptions& options) {
     options.anonymous.enabled = flags.anonymous_auth.value_or(true);
     const bool by_flags = uses_oidc_flags(flags);
     if (!flags.authentication_config.empty()) {
         if (by_flags) return refused("authentication-config file and oidc-* flags are mutually exclusive");
         TRY(const std::string text, files.read(flags.authentication_config, LargestAccessFile));
-        TRY_VOID(read_authentication_config(text, flags, own_issuer, options));
+        TRY_VOID(read_authentication_config(text, flags, own_issuers, options));
     } else if (by_flags) {
-        TRY(JwtIssuer issuer, read_oidc_flags(files, flags, own_issuer));
+        TRY(JwtIssuer issuer, read_oidc_flags(files, flags, own_issuers));
         options.issuers = {std::move(issuer)};
     }
     return {};
@@ -127,9 +128,9 @@ Result<std::vector<AuthorizerOptions>> read_authorizers(FileSystem& files, const
 
 }  // namespace
 
-Result<void> read_authentication_config(std::string_view text, const AccessFlags& flags, const std::string& own_issuer,
+Result<void> read_authentication_config(std::string_view text, const AccessFlags& flags, const std::vector<std::string>& own_issuers,
                                         AuthenticationOptions& options) {
-    TRY(AuthenticationFile file, parse_authentication_config(text, flags.authentication_config, own_issuer));
+    TRY(AuthenticationFile file, parse_authentication_config(text, flags.authentication_config, own_issuers));
     if (file.anonymous && flags.anonymous_auth)
         return refused("--anonymous-auth flag cannot be set when anonymous field is configured in authentication configuration file");
     options.anonymous = file.anonymous ? std::move(*file.anonymous) : AnonymousPolicy{.enabled = flags.anonymous_auth.value_or(true)};
@@ -139,7 +140,7 @@ Result<void> read_authentication_config(std::string_view text, const AccessFlags
 
 Result<void> read_access_flags(FileSystem& files, const AccessFlags& flags, ApiServerOptions& options) {
     TRY_VOID(read_admission(files, flags, options.admission));
-    TRY_VOID(read_issuers(files, flags, options.issuer, options.authentication));
+    TRY_VOID(read_issuers(files, flags, options.service_account_issuers, options.authentication));
     TRY_VOID(read_token_webhook(flags, options.authentication));
     TRY_VOID(read_request_header(files, flags, options));
     TRY_VOID(read_proxy_client(files, flags, options));

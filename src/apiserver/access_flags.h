@@ -35,9 +35,9 @@ struct AccessFlags {
 /// Bytes of a file that these flags name.
 constexpr std::size_t LargestAccessFile = 1 << 20;
 
-/// Reads the text of --authentication-config, in addition to these flags; `own_issuer` is that of service accounts' tokens. Error:
+/// Reads the text of --authentication-config, in addition to these flags; `own_issuers` are those of service accounts' tokens. Error:
 /// BadRequest with the file's name.
-Result<void> read_authentication_config(std::string_view text, const AccessFlags& flags, const std::string& own_issuer,
+Result<void> read_authentication_config(std::string_view text, const AccessFlags& flags, const std::vector<std::string>& own_issuers,
                                         AuthenticationOptions& options);
 
 /// Sets `options`, whose issuer is set already, from the flags and the files that they name. Files are read now, once. Error: BadRequest or

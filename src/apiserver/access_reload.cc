@@ -14,8 +14,8 @@ std::string hash_of(const Result<std::string>& text) { return text ? configurati
 
 }  // namespace
 
-AccessReload::AccessReload(Seams seams, AccessFlags flags, std::string own_issuer)
-    : seams_(std::move(seams)), flags_(std::move(flags)), own_issuer_(std::move(own_issuer)) {
+AccessReload::AccessReload(Seams seams, AccessFlags flags, std::vector<std::string> own_issuers)
+    : seams_(std::move(seams)), flags_(std::move(flags)), own_issuers_(std::move(own_issuers)) {
     authentication_ = {.name = "authentication", .path = flags_.authentication_config};
     authorization_ = {.name = "authorization", .path = flags_.authorization_config};
     for (File* file : {&authentication_, &authorization_})
@@ -70,7 +70,7 @@ void AccessReload::note(File& file, const std::string& hash, const Result<void>&
 
 Task<> AccessReload::use_authentication(ApiServer& server, std::string text) {
     AuthenticationOptions options;
-    CO_TRY_VOID(read_authentication_config(text, flags_, own_issuer_, options));
+    CO_TRY_VOID(read_authentication_config(text, flags_, own_issuers_, options));
     co_return co_await server.use_issuers(std::move(options.issuers), std::move(options.anonymous));
 }
 

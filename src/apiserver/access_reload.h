@@ -18,8 +18,8 @@ public:
         FileSystem& files;
         Logger log;
     };
-    /// Must be created before a server reads the files, so that no change is missed. `own_issuer` is that of service accounts' tokens.
-    AccessReload(Seams seams, AccessFlags flags, std::string own_issuer);
+    /// Must be created before a server reads the files, so that no change is missed. `own_issuers` are those of service accounts' tokens.
+    AccessReload(Seams seams, AccessFlags flags, std::vector<std::string> own_issuers);
 
     /// Until cancelled. Requires: `server` was started with the content of the files. It outlives the task.
     Task<> follow(ApiServer& server);
@@ -48,7 +48,7 @@ private:
 
     Seams seams_;
     const AccessFlags flags_;
-    const std::string own_issuer_;
+    const std::vector<std::string> own_issuers_;
     File authentication_, authorization_;
 };
 

@@ -27,7 +27,8 @@ protected:
         flags.authorization_config = AuthorizationPath;
         write(AuthenticationPath, std::string(Authentication) + "anonymous: {enabled: false}\n");
         write(AuthorizationPath, Authorization);
-        reload.emplace(AccessReload::Seams{loop, servers.files(), Logger(make_null_sink(), "test")}, flags, "https://own.test");
+        reload.emplace(AccessReload::Seams{loop, servers.files(), Logger(make_null_sink(), "test")}, flags,
+                       std::vector<std::string>{"https://own.test"});
         Access::SetUp();
         scope.spawn(reload->follow(*api));
     }

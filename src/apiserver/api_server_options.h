@@ -27,7 +27,9 @@ struct ApiServerOptions {
     std::string service_account_key_pem;           ///< EC P-256 or RSA
     std::string previous_service_account_key_pem;  ///< whose tokens stay valid; "" for none
     bool extend_service_account_tokens = true;     ///< --service-account-extend-token-expiration
-    std::string issuer = "https://kubernetes.default.svc.cluster.local";
+    /// --service-account-issuer: the first one issues tokens, and those of all are accepted; at least one. They are the audiences of this
+    /// server, too.
+    std::vector<std::string> service_account_issuers{"https://kubernetes.default.svc.cluster.local"};
     std::string git_version = "v1.36.0";
     std::string front_proxy_certificate_pem, front_proxy_key_pem;  ///< presented to extension API servers; "" for none
     Server::Limits limits;

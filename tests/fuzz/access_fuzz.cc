@@ -29,7 +29,7 @@ void pod_security(const schema::Value& configuration) {
 }
 
 void configurations(std::string_view text) {
-    if (const auto file = parse_authentication_config(text, "file", "https://own")) {
+    if (const auto file = parse_authentication_config(text, "file", {"https://own"})) {
         for (const JwtIssuer& issuer : file->issuers)
             if (issuer.url.empty() || issuer.url == "https://own" || issuer.audiences.empty() ||
                 (issuer.username.claim.empty() && !issuer.username.expression))

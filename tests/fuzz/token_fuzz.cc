@@ -44,7 +44,7 @@ public:
         reader_.emplace(*store_);
     }
     std::optional<User> verified(std::string_view token, bool trusting) {
-        const ServiceAccountTokens tokens({key(trusting)}, {.issuer = Audiences.front(), .api_audiences = Audiences}, *reader_, loop_,
+        const ServiceAccountTokens tokens({key(trusting)}, {.issuers = {Audiences.front()}, .api_audiences = Audiences}, *reader_, loop_,
                                           random_);
         auto found = tokens.verify(token, Audiences);
         return found && *found ? std::optional(std::move((*found)->user)) : std::nullopt;

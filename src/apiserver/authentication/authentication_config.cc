@@ -25,8 +25,11 @@ std::string problem_of_url(const std::string& url) {
     return parsed ? "" : parsed.error().message;
 }
 
-std::string problem_of_issuer_url(const std::string& url, const std::string& own_issuer) {
-    if (url == own_issuer) return "URL must not overlap with disallowed issuers: [" + own_issuer + "]";
+std::string problem_of_issuer_url(const std::string& url, const std::vector<std::string>& own_issuers) {
+    if (std::ranges::find(own_issuers, url) != own_issuers.end()) {
+        const std::set<std::string> sorted(own_issuers.begin(), own_issuers.end());
+        return "URL must not overlap with disallowed issuers: [" + join(sorted, " ") + "]";
+    }
     return problem_of_url(url);
 }
 
@@ -55,12 +58,12 @@ void read_audiences(ConfigObject& object, JwtIssuer& issuer) {
                          "audienceMatchPolicy must be empty or MatchAny for single audience");
 }
 
-void read_issuer(ConfigObject object, const std::string& own_issuer, JwtIssuer& issuer) {
+void read_issuer(ConfigObject object, const std::vector<std::string>& own_issuers, JwtIssuer& issuer) {
     ConfigProblems& problems = object.problems();
     issuer.url = object.text("url");
     if (issuer.url.empty()) {
         problems.required(object.path_of("url"), "URL is required");
-    } else if (const auto problem = problem_of_issuer_url(issuer.url, own_issuer); !problem.empty()) {
+    } else if (const auto problem = problem_of_issuer_url(issuer.url, own_issuers); !problem.empty()) {
         problems.invalid(object.path_of("url"), issuer.url, problem);
     }
     issuer.discovery_url = object.text("discoveryURL");
@@ -241,7 +244,8 @@ AnonymousPolicy read_anonymous(ConfigObject object) {
 
 }  // namespace
 
-Result<AuthenticationFile> parse_authentication_config(std::string_view text, std::string_view source, const std::string& own_issuer) {
+Result<AuthenticationFile> parse_authentication_config(std::string_view text, std::string_view source,
+                                                       const std::vector<std::string>& own_issuers) {
     TRY(const schema::Value document,
         parse_config(text, source, {"apiserver.config.k8s.io/v1", "apiserver.config.k8s.io/v1beta1"}, "AuthenticationConfiguration"));
     ConfigProblems problems;
@@ -250,7 +254,7 @@ Result<AuthenticationFile> parse_authentication_config(std::string_view text, st
     std::set<std::string> urls, discovery_urls;
     for (ConfigObject& entry : root.objects("jwt")) {
         JwtIssuer& issuer = file.issuers.emplace_back();
-        read_issuer(entry.object("issuer"), own_issuer, issuer);
+        read_issuer(entry.object("issuer"), own_issuers, issuer);
         read_claim_rules(entry, issuer);
         read_mappings(entry.object("claimMappings"), issuer);
         read_user_rules(entry, issuer);
@@ -267,11 +271,11 @@ Result<AuthenticationFile> parse_authentication_config(std::string_view text, st
     return file;
 }
 
-Result<JwtIssuer> issuer_of_flags(const OidcFlags& flags, const std::string& own_issuer) {
+Result<JwtIssuer> issuer_of_flags(const OidcFlags& flags, const std::vector<std::string>& own_issuers) {
     const auto refused = [](const std::string& why) { return Error(Reason::BadRequest, why); };
     if (flags.issuer_url.empty() || flags.client_id.empty())
         return refused("oidc-issuer-url and oidc-client-id must be specified together");
-    if (const auto problem = problem_of_issuer_url(flags.issuer_url, own_issuer); !problem.empty())
+    if (const auto problem = problem_of_issuer_url(flags.issuer_url, own_issuers); !problem.empty())
         return refused("oidc-issuer-url " + quote(flags.issuer_url) + ": " + problem);
     if (const auto problem = problem_of_ca(flags.ca_pem); !problem.empty()) return refused("oidc-ca-file: " + problem);
     for (const std::string& algorithm : flags.signing_algorithms)

@@ -23,9 +23,10 @@ struct AuthenticationFile {
     std::optional<AnonymousPolicy> anonymous;  ///< nullopt leaves it to --anonymous-auth
     std::vector<JwtIssuer> issuers;
 };
-/// An AuthenticationConfiguration of apiserver.config.k8s.io/v1 (or v1beta1). `own_issuer` is that of service accounts' tokens, which no
-/// other issuer may have. Error: BadRequest with all errors, after `source`.
-Result<AuthenticationFile> parse_authentication_config(std::string_view text, std::string_view source, const std::string& own_issuer);
+/// An AuthenticationConfiguration of apiserver.config.k8s.io/v1 (or v1beta1). `own_issuers` are those of service accounts' tokens, which no
+/// other issuer may be. Error: BadRequest with all errors, after `source`.
+Result<AuthenticationFile> parse_authentication_config(std::string_view text, std::string_view source,
+                                                       const std::vector<std::string>& own_issuers);
 
 /// The flags from before there was a file: --oidc-issuer-url and its like.
 struct OidcFlags {
@@ -34,6 +35,6 @@ struct OidcFlags {
     std::map<std::string, std::string> required_claims;
 };
 /// Error: BadRequest with upstream's message.
-Result<JwtIssuer> issuer_of_flags(const OidcFlags& flags, const std::string& own_issuer);
+Result<JwtIssuer> issuer_of_flags(const OidcFlags& flags, const std::vector<std::string>& own_issuers);
 
 }  // namespace porthole::apiserver

@@ -5,7 +5,7 @@
 namespace porthole::apiserver {
 namespace {
 
-constexpr const char* Own = "https://kubernetes.default.svc";
+const std::vector<std::string> Own{"https://kubernetes.default.svc", "https://former"};
 constexpr const char* Head = "apiVersion: apiserver.config.k8s.io/v1\nkind: AuthenticationConfiguration\n";
 
 std::string refusal_of(const std::string& body) {
@@ -170,7 +170,8 @@ TEST(AuthenticationConfig, IsCheckedInUpstreamsWords) {
         {entry("url: 'https://a?b', audiences: [x]"), "URL must not contain a query"},
         {entry("url: 'https://a#b', audiences: [x]"), "URL must not contain a fragment"},
         {entry("url: 'https://kubernetes.default.svc', audiences: [x]"),
-         "URL must not overlap with disallowed issuers: [https://kubernetes.default.svc]"},
+         "URL must not overlap with disallowed issuers: [https://former https://kubernetes.default.svc]"},
+        {entry("url: 'https://former', audiences: [x]"), "jwt[0].issuer.url: Invalid value: \"https://former\": URL must not overlap"},
         {entry("url: 'https://a', discoveryURL: 'https://a', audiences: [x]"), "discoveryURL must be different from URL"},
         {entry("url: 'https://a', audiences: [x], certificateAuthority: nothing"), "jwt[0].issuer.certificateAuthority: Invalid value"},
         {entry("url: 'https://a'"), "jwt[0].issuer.audiences: Required value: at least one jwt[0].issuer.audiences is required"},

@@ -46,6 +46,8 @@ Error invalid_request(const std::string& field, const std::string& why) {
 
 Value reference(const std::string& name, const std::string& uid) { return Value::object({{"name", name}, {"uid", uid}}); }
 
+bool is_listed(std::string_view one, const std::vector<std::string>& all) { return std::ranges::find(all, one) != all.end(); }
+
 /// Whether a token bound to this object has to be refused.
 bool is_gone(const api::meta::v1::ObjectMeta& metadata, std::string_view uid, std::int64_t now) {
     if (metadata.uid != uid) return true;
@@ -56,7 +58,7 @@ bool is_gone(const api::meta::v1::ObjectMeta& metadata, std::string_view uid, st
 
 Result<TokenRequest> ServiceAccountTokens::issue(const std::string& namespace_, const std::string& account, TokenRequest request) const {
     auto& spec = request.spec;
-    if (spec.audiences.empty()) spec.audiences = {settings_.api_audiences.front()};
+    if (spec.audiences.empty()) spec.audiences = settings_.api_audiences;
     const std::int64_t wanted = spec.expiration_seconds.value_or(DefaultSeconds);
     if (wanted < MinimumSeconds)
         return invalid_request("spec.expirationSeconds",
@@ -71,7 +73,8 @@ Result<TokenRequest> ServiceAccountTokens::issue(const std::string& namespace_, 
     if (spec.bound_object_ref) TRY_VOID(check_bound(*spec.bound_object_ref, namespace_, kubernetes));
     const std::int64_t now = seconds_now(clock_);
     const bool for_pod = settings_.extend && spec.bound_object_ref && spec.bound_object_ref->kind == "Pod";
-    const bool extended = for_pod && wanted == ExtendableSeconds && spec.audiences == std::vector{settings_.api_audiences.front()};
+    const auto is_ours = [this](const std::string& audience) { return is_listed(audience, settings_.api_audiences); };
+    const bool extended = for_pod && wanted == ExtendableSeconds && std::ranges::all_of(spec.audiences, is_ours);
     if (extended) kubernetes["warnafter"] = now + wanted;
 
     Value audiences = Value::array();
@@ -79,7 +82,7 @@ Result<TokenRequest> ServiceAccountTokens::issue(const std::string& namespace_, 
     const Value claims = Value::object({{"aud", std::move(audiences)},
                                         {"exp", now + (extended ? YearSeconds : wanted)},
                                         {"iat", now},
-                                        {"iss", settings_.issuer},
+                                        {"iss", settings_.issuers.front()},
                                         {"jti", random_.uuid()},
                                         {"kubernetes.io", std::move(kubernetes)},
                                         {"nbf", now},
@@ -148,7 +151,7 @@ Result<ServiceAccountTokens::ClaimsPtr> ServiceAccountTokens::signed_claims(std:
     if (!payload || !header || !signature) return ClaimsPtr();
     auto claims = schema::parse_json(*payload);
     const auto head = schema::parse_json(*header);
-    if (!claims || !head || claims->string_at({"iss"}) != settings_.issuer) return ClaimsPtr();
+    if (!claims || !head || !is_listed(claims->string_at({"iss"}), settings_.issuers)) return ClaimsPtr();
     const auto key = std::ranges::find(keys_, head->string_at({"kid"}), &TokenKey::id);
     if (key == keys_.end() || head->string_at({"alg"}) != key->algorithm || !key->verify(content, *signature)) {
         return unauthorized("invalid bearer token: the signature is not this server's");
@@ -237,8 +240,8 @@ Value ServiceAccountTokens::jwks() const {
 }
 
 Value ServiceAccountTokens::openid_configuration() const {
-    return Value::object({{"issuer", settings_.issuer},
-                          {"jwks_uri", settings_.issuer + "/openid/v1/jwks"},
+    return Value::object({{"issuer", settings_.issuers.front()},
+                          {"jwks_uri", settings_.issuers.front() + "/openid/v1/jwks"},
                           {"response_types_supported", Value::array({"id_token"})},
                           {"subject_types_supported", Value::array({"public"})},
                           {"id_token_signing_alg_values_supported", Value::array({keys_.front().algorithm})}});

@@ -29,11 +29,11 @@ struct TokenKey {
 class ServiceAccountTokens {
 public:
     struct Settings {
-        std::string issuer;                      ///< claim iss, an https URL
-        std::vector<std::string> api_audiences;  ///< audiences of tokens for this server; the first is the default
+        std::vector<std::string> issuers;        ///< the first one is the claim iss of new tokens; tokens of all of them are accepted
+        std::vector<std::string> api_audiences;  ///< audiences of tokens for this server; all of them are the default
         bool extend = true;                      ///< tokens of pods are valid for a year, for clients that never read theirs again
     };
-    /// The first key signs; tokens of all of them are accepted. Requires: at least one.
+    /// The first key signs; tokens of all of them are accepted. Requires: at least one key, issuer and audience.
     ServiceAccountTokens(std::vector<TokenKey> keys, Settings settings, const ObjectReader& reader, const Clock& clock, Random& random)
         : keys_(std::move(keys)), settings_(std::move(settings)), reader_(reader), clock_(clock), random_(random) {}
 

@@ -54,7 +54,7 @@ protected:
     SeededRandom random_{7};
     ObjectReader reader_{*store_};
     TokenKey key_ = fresh_key();
-    ServiceAccountTokens tokens_{{key_}, {.issuer = Issuer, .api_audiences = Audiences}, reader_, loop_, random_};
+    ServiceAccountTokens tokens_{{key_}, {.issuers = {Issuer}, .api_audiences = Audiences}, reader_, loop_, random_};
 };
 
 TEST_F(ServiceAccountTokensTest, SpeaksForTheAccountItWasIssuedFor) {
@@ -88,7 +88,7 @@ TEST_F(ServiceAccountTokensTest, AKubeletsTokenIsExtendedForClientsThatNeverRead
 }
 
 TEST_F(ServiceAccountTokensTest, NoTokenIsExtendedWhereThatIsOff) {
-    const ServiceAccountTokens strict({key_}, {.issuer = Issuer, .api_audiences = Audiences, .extend = false}, reader_, loop_, random_);
+    const ServiceAccountTokens strict({key_}, {.issuers = {Issuer}, .api_audiences = Audiences, .extend = false}, reader_, loop_, random_);
     TokenRequest request = bound_to_pod();
     request.spec.expiration_seconds = 3607;
     const auto issued = strict.issue("a", "robot", request);
@@ -144,7 +144,7 @@ TEST_F(ServiceAccountTokensTest, RefusesForgeriesAndStrangers) {
     const ServiceAccountTokens stranger({fresh_key()}, tokens_.settings(), reader_, loop_, random_);
     EXPECT_EQ(verified(stranger.issue("a", "robot", {})->status.token), "invalid bearer token: the signature is not this server's");
 
-    const ServiceAccountTokens elsewhere({key_}, {.issuer = "https://elsewhere", .api_audiences = Audiences}, reader_, loop_, random_);
+    const ServiceAccountTokens elsewhere({key_}, {.issuers = {"https://elsewhere"}, .api_audiences = Audiences}, reader_, loop_, random_);
     EXPECT_EQ(verified(elsewhere.issue("a", "robot", {})->status.token), "(no token of ours)");
     EXPECT_EQ(verified("not.a.token"), "(no token of ours)");
     EXPECT_EQ(verified("opaque"), "(no token of ours)");
@@ -191,6 +191,33 @@ TEST_F(ServiceAccountTokensTest, RefusesToIssueWhatCannotHold) {
     TokenRequest service = bound_to_pod();
     service.spec.bound_object_ref->kind = "Service";
     EXPECT_EQ(issue_error(service), "cannot bind token to object of type v1, Kind=Service");
+}
+
+TEST_F(ServiceAccountTokensTest, OfAFormerIssuerAreAcceptedAndTheFirstOneIssues) {
+    const std::string Next = "https://next";
+    const std::vector<std::string> both{Next, Issuer};
+    const ServiceAccountTokens tokens({key_}, {.issuers = both, .api_audiences = both}, reader_, loop_, random_);
+    const auto former = tokens.verify(token(), both);
+    ASSERT_TRUE(former && *former);
+    EXPECT_EQ((*former)->user.name, "system:serviceaccount:a:robot");
+    EXPECT_EQ((*former)->audiences, Audiences);
+    EXPECT_EQ(tokens.openid_configuration().string_at({"issuer"}), Next);
+    EXPECT_EQ(tokens.openid_configuration().string_at({"jwks_uri"}), Next + "/openid/v1/jwks");
+
+    TokenRequest request = bound_to_pod();
+    request.spec.expiration_seconds = 3607;
+    auto issued = tokens.issue("a", "robot", request);
+    ASSERT_TRUE(issued);
+    EXPECT_EQ(issued->spec.audiences, both) << "the audiences of this server";
+    EXPECT_EQ(verified(issued->status.token), "(no token of ours)") << "a server that knows the former one only";
+    loop_.advance(24h);
+    EXPECT_TRUE(tokens.verify(issued->status.token, {Next})) << "it is extended";
+
+    request.spec.audiences = {Issuer};  // one of them
+    issued = tokens.issue("a", "robot", request);
+    ASSERT_TRUE(issued);
+    loop_.advance(24h);
+    EXPECT_TRUE(tokens.verify(issued->status.token, both));
 }
 
 TEST_F(ServiceAccountTokensTest, PublishesItsKey) {

@@ -131,8 +131,7 @@ apiserver::ApiServerOptions ControlPlane::options(const Pki& pki, const std::str
     options.front_proxy_key_pem = pki.front_proxy_client.key_pem;
     options.store_quota_bytes = flags_.store_quota_bytes;
     options.reconcile_endpoints = flags_.election.endpoint_reconciler_type == "lease";
-    options.issuer = flags_.service_account_issuer;
-    if (options.issuer.empty()) options.issuer = "https://kubernetes.default.svc." + flags_.cluster_domain;
+    options.service_account_issuers = service_account_issuers(flags_);
     options.extend_service_account_tokens = flags_.extend_service_account_tokens;
     options.flags = flags_.effective;
     options.limits = flags_.limits;
@@ -179,7 +178,8 @@ Task<> ControlPlane::start() {
     chosen.audit = audit_.auditor();
     chosen.flags["encryption-providers"] = encryption_.providers();
     access_reload_ = std::make_unique<apiserver::AccessReload>(
-        apiserver::AccessReload::Seams{.loop = world_.loop, .files = *files_, .log = log_.named("access")}, flags_.access, chosen.issuer);
+        apiserver::AccessReload::Seams{.loop = world_.loop, .files = *files_, .log = log_.named("access")}, flags_.access,
+        chosen.service_account_issuers);
     CO_TRY_VOID(apiserver::read_access_flags(*files_, flags_.access, chosen));
     proxy_ca_pem_ = chosen.authentication.request_header.ca_pem;
     CO_TRY_VOID(make_connector(pki));

@@ -69,9 +69,16 @@ void add_server_flags(CLI::App& app, ServerFlags& flags) {
            "size of all objects with their history above which creates and updates are refused; 0: no limit. An etcd has its own limit")
         ->excludes(etcd)
         ->capture_default_str();
-    app.add_option(
-        "--service-account-issuer", flags.service_account_issuer,
-        "issuer of service accounts' tokens, the only one accepted (default: https://kubernetes.default.svc. and the cluster domain)");
+    app.add_option("--service-account-issuer", flags.service_account_issuers,
+                   "issuer of service accounts' tokens; can be repeated: the first one issues tokens, and those of all are accepted "
+                   "(default: https://kubernetes.default.svc. and the cluster domain)")
+        ->allow_extra_args(false)
+        ->check(CLI::Validator(
+            [seen = std::set<std::string>()](const std::string& issuer) mutable {
+                if (issuer.empty()) return std::string("must not be empty");
+                return seen.insert(issuer).second ? std::string() : issuer + " is given twice";
+            },
+            ""));
     app.add_option("--service-account-extend-token-expiration", flags.extend_service_account_tokens,
                    "extend pods' tokens to a year, for programs that do not reread them (true or false)")
         ->default_str("true");
@@ -106,6 +113,11 @@ Result<void> check_server_flags(std::vector<std::string> words) {
     return why ? Result<void>(Error(Reason::BadRequest, "porthole server: " + *why)) : Result<void>();
 }
 
+std::vector<std::string> service_account_issuers(const ServerFlags& flags) {
+    if (!flags.service_account_issuers.empty()) return flags.service_account_issuers;
+    return {"https://kubernetes.default.svc." + flags.cluster_domain};
+}
+
 std::map<std::string, std::string> shown_flags(const CLI::App& app, const ServerFlags& flags) {
     std::map<std::string, std::string> shown = effective_flags(app);
     const std::filesystem::path pki = local_cluster::DataDir(flags.data).pki();
@@ -129,8 +141,7 @@ std::map<std::string, std::string> shown_flags(const CLI::App& app, const Server
     if (!flags.access.authorization_config.empty()) shown["authorization-mode"] = "";  // that file says which
     std::string& kubelet_ca = shown["kubelet-certificate-authority"];
     if (kubelet_ca.empty()) kubelet_ca = pki / "kubelet-serving-ca.crt";
-    std::string& issuer = shown["service-account-issuer"];
-    if (issuer.empty()) issuer = "https://kubernetes.default.svc." + flags.cluster_domain;
+    shown["service-account-issuer"] = join(service_account_issuers(flags), ",");
     std::string& encryption = shown["encryption-provider-config"];
     if (encryption.empty()) encryption = local_cluster::DataDir(flags.data).encryption_file();
     std::string& oldest_tls = shown["tls-min-version"];

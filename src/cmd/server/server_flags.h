@@ -34,7 +34,7 @@ struct ServerFlags {
     std::string kubelet_certificate_authority;
     std::size_t store_quota_bytes = store::Store::Options().quota_bytes;
     apiserver::AccessFlags access;
-    std::string service_account_issuer;  ///< "": that of the cluster domain
+    std::vector<std::string> service_account_issuers;  ///< the first one issues tokens; none: that of the cluster domain
     bool extend_service_account_tokens = true;
     std::string tls_min_version;
     std::vector<std::string> tls_cipher_suites;
@@ -55,6 +55,8 @@ void add_server_flags(CLI::App& app, ServerFlags& flags);
 /// Whether `porthole server` accepts these arguments. Error: BadRequest, one line.
 Result<void> check_server_flags(std::vector<std::string> words);
 
+/// Of `flags`, or the usual one; the first one issues tokens.
+std::vector<std::string> service_account_issuers(const ServerFlags& flags);
 /// The content of /flagz: this program's options, and Kubernetes' flags that cannot be set here, with their fixed values.
 std::map<std::string, std::string> shown_flags(const CLI::App& app, const ServerFlags& flags);
 

@@ -25,5 +25,18 @@ TEST(ServerFlags, TheTimeLimitIsUsedAndShown) {
     EXPECT_EQ(shown_flags(app, flags).at("request-timeout"), "90s");
 }
 
+TEST(ServerFlags, TheIssuerOfServiceAccountsCanBeRepeated) {
+    ServerFlags flags;
+    CLI::App app;
+    add_server_flags(app, flags);
+    EXPECT_EQ(service_account_issuers(flags), std::vector<std::string>{"https://kubernetes.default.svc.cluster.local"});
+    app.parse("--service-account-issuer https://next --service-account-issuer=https://a,b");
+    EXPECT_EQ(service_account_issuers(flags), (std::vector<std::string>{"https://next", "https://a,b"})) << "a comma is part of a name";
+    EXPECT_EQ(shown_flags(app, flags).at("service-account-issuer"), "https://next,https://a,b");
+    EXPECT_FALSE(check_server_flags({"--service-account-issuer="}));
+    EXPECT_FALSE(check_server_flags({"--service-account-issuer", "https://a", "https://b"}));
+    EXPECT_FALSE(check_server_flags({"--service-account-issuer=https://a", "--service-account-issuer=https://a"}));
+}
+
 }  // namespace
 }  // namespace porthole::cmd
