@@ -109,10 +109,12 @@ int run_secrets(std::vector<std::string> arguments) {
 
     const LocalKeyFile file(DataDir(data).encryption_file());
     std::error_code error;
+    if (!std::filesystem::exists(DataDir(data).pki(), error))
+        return fail("no control plane in " + DataDir(data).root().string() + ": name its data directory with --data");
     if (!std::filesystem::exists(file.path(), error))
         return fail("there is no " + file.path().string() +
-                    "; name the cluster's data directory with --data. If the server has "
-                    "--encryption-provider-config, its keys are in that file: see docs/guide/records.md for how to replace one");
+                    ": if the server has --encryption-provider-config, its keys are in the file of that flag; docs/guide/records.md "
+                    "describes how to replace one");
     const auto shared = node_join::read_shared_mark(DataDir(data).root());
     if (!shared) return fail(shared.error().message);
     if (*shared)

@@ -266,7 +266,7 @@ class UpServers(unittest.TestCase):
         self.cluster.down()
 
     def refuse_another_number(self):
-        for number, why in (("1", "--servers 1 cannot change that while it runs"), ("2", "a cluster has 1, 3 or 5 API servers")):
+        for number, why in (("1", "only one server can become several: write --servers 3"), ("2", "a cluster has 1, 3 or 5 API servers")):
             refused = self.cluster.porthole("up", "--servers", number, "--detach", check=False)
             self.assertEqual(refused.returncode, 1)
             self.assertIn(why, refused.stderr)
