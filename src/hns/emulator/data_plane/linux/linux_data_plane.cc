@@ -126,7 +126,7 @@ private:
         co_return std::move(output.output);
     }
 
-    /// `anyhow`: as far as it goes. What is taken away may be gone already.
+    /// `anyhow`: as far as it goes. What is taken away may be gone already; but a program that was ended may have left it.
     Task<> run(Step step, bool anyhow = false) {
         if (step.program == "nft") {
             co_return co_await change_rules(std::move(step));
@@ -145,7 +145,8 @@ private:
         if (force) arguments.push_back("-force");
         arguments.insert(arguments.end(), {"-batch", "-"});
         const auto done = co_await call(std::move(arguments), step.place, std::move(step.lines));
-        if (!done && !force) co_return done.error();
+        const bool ended = !done && (done.error().reason == Reason::Timeout || is_cancelled(done));
+        if (!done && (!force || ended)) co_return done.error();
         co_return {};
     }
 
