@@ -149,9 +149,11 @@ public:
         SERVICE_STATUS ignored;
         if (!ControlService(service->get(), SERVICE_CONTROL_STOP, &ignored)) {
             const DWORD code = GetLastError();
-            // Controls are refused while a service starts or stops: it is waited for, then asked again.
+            // Controls are refused while a service starts or stops: it is waited for, then asked again. Wine's service manager answers
+            // ERROR_INVALID_SERVICE_CONTROL while one starts.
             if (code == ERROR_SERVICE_NOT_ACTIVE) return {};
-            if (code != ERROR_SERVICE_CANNOT_ACCEPT_CTRL) return service_error("stopping", name, code);
+            if (code != ERROR_SERVICE_CANNOT_ACCEPT_CTRL && code != ERROR_INVALID_SERVICE_CONTROL)
+                return service_error("stopping", name, code);
             TRY(const Status settled, wait_beyond(*service, name, ServiceState::Starting, ServiceState::Stopping, limit));
             if (settled.state == ServiceState::Stopped) return {};
             if (!ControlService(service->get(), SERVICE_CONTROL_STOP, &ignored) && GetLastError() != ERROR_SERVICE_NOT_ACTIVE) {
