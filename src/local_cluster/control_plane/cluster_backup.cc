@@ -7,11 +7,13 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 
 #include "base/base64.h"
 #include "base/time/time.h"
 #include "base/version.h"
 #include "local_cluster/state/move_durably.h"
+#include "net/tls/crypto.h"
 #include "node_join/pki.h"
 #include "runtime/files/durable_file.h"
 #include "runtime/files/file_lock.h"
@@ -69,6 +71,15 @@ Result<void> refuse_existing(const fs::path& path) {
 
 // --- keys
 
+/// Of the files' names and contents. A key with another byte may be a key, which decrypts nothing.
+std::string digest_of(const Value& files) {
+    std::map<std::string_view, std::string_view> sorted;
+    for (const auto& member : files.as_object()) sorted.emplace(member.key, member.value.string_or(""));
+    std::string text;
+    for (const auto& [name, content] : sorted) text.append(name).append("\n").append(content).append("\n");
+    return net::sha256_hex(text);
+}
+
 Result<std::string> read_keys(const DataDir& data) {
     Value files = Value::object();
     std::error_code error;
@@ -85,8 +96,11 @@ Result<std::string> read_keys(const DataDir& data) {
     }
     TRY(const node_join::Pki pki, node_join::Pki::load(data.pki()));
     TRY(std::string cluster, pki.ca_hash());
-    return schema::to_json(
-               Value::object({{"format", std::string(KeysFormat)}, {"cluster", std::move(cluster)}, {"files", std::move(files)}})) +
+    std::string digest = digest_of(files);
+    return schema::to_json(Value::object({{"format", std::string(KeysFormat)},
+                                          {"cluster", std::move(cluster)},
+                                          {"sha256", std::move(digest)},
+                                          {"files", std::move(files)}})) +
            "\n";
 }
 
@@ -107,6 +121,9 @@ Result<Value> parse_keys(const fs::path& file) {
     const Value* files = keys && keys->is_object() ? keys->find("files") : nullptr;
     if (!files || !files->is_object() || keys->string_at({"format"}) != KeysFormat)
         return Error(Reason::BadRequest, file.string() + " is not the keys file of a backup");
+    const std::string_view digest = keys->string_at({"sha256"});  // "": written by a version without it
+    if (!digest.empty() && digest != digest_of(*files))
+        return Error(Reason::BadRequest, file.string() + ": it is damaged: its keys are not those that were written");
     return keys;
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "base/base64.h"
 #include "node_join/pki.h"
 #include "runtime/files/durable_file.h"
 #include "runtime/files/file_lock.h"
@@ -42,6 +43,13 @@ struct ClusterBackup : testing::Test {
         for (const auto& entry : fs::directory_iterator(where)) found.push_back(entry.path().filename().string());
         std::ranges::sort(found);
         return found;
+    }
+
+    static std::string without_digest(std::string keys) {
+        constexpr std::size_t DigestSize = 64;
+        const std::size_t at = keys.find("\"sha256\":");
+        if (at != keys.npos) keys.erase(at, keys.find(',', at + DigestSize) + 1 - at);
+        return keys;
     }
 
     const fs::path folder = fs::temp_directory_path() / ("porthole-backup-" + std::to_string(::getpid()));
@@ -127,9 +135,27 @@ TEST_F(ClusterBackup, KeysMustBeThoseOfTheObjects) {
     EXPECT_FALSE(fs::exists(other.root()));
 }
 
+TEST_F(ClusterBackup, DamagedKeysAreNotRestored) {
+    ASSERT_TRUE(back_up(data, file, Now));
+    std::string text = *read_file(keys);
+    const std::string content = encode_base64("kind: EncryptionConfiguration\n");
+    text.replace(text.find(content), 1, "b");  // still base64
+    ASSERT_TRUE(write_durably(keys, text));
+    const auto restored = restore(other, file, keys, Now);
+    ASSERT_FALSE(restored);
+    EXPECT_THAT(restored.error().message, HasSubstr("b.keys: it is damaged: its keys are not those that were written"));
+    EXPECT_FALSE(fs::exists(other.root()));
+}
+
+TEST_F(ClusterBackup, KeysOfAVersionThatWroteNoDigestAreRestored) {
+    ASSERT_TRUE(back_up(data, file, Now));
+    ASSERT_TRUE(write_durably(keys, without_digest(*read_file(keys))));
+    EXPECT_TRUE(restore(other, file, keys, Now));
+}
+
 TEST_F(ClusterBackup, AKeysFileCannotWriteElsewhere) {
     ASSERT_TRUE(back_up(data, file, Now));
-    const std::string good = *read_file(keys);
+    const std::string good = without_digest(*read_file(keys));
     for (const char* name : {"../escaped", "pki/../../escaped", "pki/", "pki/..", "/tmp/escaped", "store/store.db", "nodes"}) {
         std::string bad = good;
         bad.replace(bad.find("pki/admin.crt"), std::string("pki/admin.crt").size(), name);
