@@ -1,9 +1,7 @@
-#include "kubelet/pod_worker.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/result.h"
+#include "kubelet/pod_syncer_fixture.h"
 #include "runtime/scope.h"
 #include "runtime/sim/sim_loop.h"
 
@@ -12,34 +10,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::ElementsAre;
-
-/// Records how steps end. Each takes `time` and fails with `failure`, unless that is "".
-struct FakeSyncer final : PodSyncer {
-    explicit FakeSyncer(EventLoop& loop) : loop(loop) {}
-    Task<> step(std::string name) {
-        const auto slept = co_await loop.sleep(time);
-        steps.push_back(slept ? name : name + " interrupted");
-        if (!slept || failure.empty()) co_return slept;
-        co_return Error(Reason::Unknown, failure);
-    }
-    Task<std::optional<Termination>> sync(const WantedPod&) override {
-        CO_TRY_VOID(co_await step("sync"));
-        co_return end;
-    }
-    Task<> stop(const WantedPod& wanted) override {
-        reason = wanted.termination->reason;
-        return step("stop");
-    }
-    Task<> clean_up(const WantedPod&) override { return step("clean up"); }
-    std::optional<Duration> next_sync(const WantedPod&) const override { return next; }
-
-    EventLoop& loop;
-    Duration time = Duration::zero();
-    std::string failure, reason;
-    std::optional<Termination> end;
-    std::optional<Duration> next;
-    std::vector<std::string> steps;
-};
 
 struct PodWorkerTest : testing::Test {
     ~PodWorkerTest() override { EXPECT_TRUE(porthole::sim::run(loop, scope.close())); }
