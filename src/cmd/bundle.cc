@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 
 struct BundleFlags {
     std::string file, kubeconfig, data = default_data_dir();
-    bool only_machine = false, quiet = false;
+    bool only_machine = false, only_cluster = false, quiet = false;
 };
 
 constexpr const char* About =
@@ -74,6 +74,7 @@ Task<> gather(RealWorld& world, BundleFlags flags, Progress& progress, bundle::W
         progress.begin("asking the cluster");
         const auto admin = connect_as_admin(world.loop, flags.kubeconfig, flags.data);
         if (!admin) {
+            if (flags.only_cluster) co_return admin.error();
             writer.note("cluster", admin.error().message);
             progress.failed("cluster", admin.error().message);
         } else {
@@ -81,6 +82,7 @@ Task<> gather(RealWorld& world, BundleFlags flags, Progress& progress, bundle::W
             progress.done("objects, versions, health and logs of the cluster");
         }
     }
+    if (flags.only_cluster) co_return writer.add_notes();
     progress.begin("asking this machine");
     CO_TRY_VOID(co_await bundle::add_machine(*world.processes, writer, bundle::machine_facts(own_program().string()), "machine"));
     if (const auto cluster = Cluster::load(data)) {
@@ -111,10 +113,13 @@ int run_bundle(std::vector<std::string> arguments) {
     BundleFlags flags{.file = "porthole-bundle.tar.gz"};
     CLI::App app("Collect the cluster's state in one archive for a bug report, without secrets.", "bundle");
     app.add_option("FILE", flags.file, "new archive")->capture_default_str();
-    app.add_option("--data", flags.data, "the data directory of this machine's cluster or node")->capture_default_str();
-    app.add_option("--kubeconfig", flags.kubeconfig,
-                   "kubeconfig of an administrator (default: the cluster on this machine, otherwise kubectl's)");
-    app.add_flag("--machine", flags.only_machine, "collect from this machine only, without asking its cluster");
+    const CLI::Option* data =
+        app.add_option("--data", flags.data, "the data directory of this machine's cluster or node")->capture_default_str();
+    CLI::Option* kubeconfig =
+        app.add_option("--kubeconfig", flags.kubeconfig,
+                       "kubeconfig of an administrator; without --data, only the API of that cluster is asked, and nothing is collected "
+                       "from this machine (default: the cluster on this machine, otherwise kubectl's)");
+    app.add_flag("--machine", flags.only_machine, "collect from this machine only, without asking its cluster")->excludes(kubeconfig);
     app.add_flag("--quiet,-q", flags.quiet, "print failures only");
     app.footer(
         "The archive contains names, images, addresses and arguments of programs. It does not contain the contents of Secrets and "
@@ -128,6 +133,7 @@ int run_bundle(std::vector<std::string> arguments) {
         "  porthole bundle --kubeconfig other b.tar.gz   another cluster, from its API alone\n"
         "  sudo porthole bundle --machine node.tar.gz    a node of a cluster on another machine");
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;
+    flags.only_cluster = kubeconfig->count() > 0 && data->count() == 0;
 
     const auto written = write(flags);
     if (written) return 0;

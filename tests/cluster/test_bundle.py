@@ -46,6 +46,20 @@ class Bundle(ClusterCase):
         self.assertIn(b"porthole ", texts["machine/porthole.txt"])
         self.assertTrue([name for name in texts if name.startswith("machine/logs/kubelet")], sorted(texts))
 
+    def test_of_another_cluster_it_has_what_the_api_says_and_nothing_of_this_machine(self):
+        file = self.cluster.folder / f"other-{self.namespace}.tar.gz"
+        bundle = lambda kubeconfig: run(self.cluster.network.inside([PORTHOLE, "bundle", "--kubeconfig", kubeconfig, file]),
+                                        env=self.cluster.environment(), check=False, seconds=180)
+        refused = bundle(self.cluster.folder / "nowhere")
+        self.assertEqual(refused.returncode, 1, refused.stdout)
+        self.assertIn("nowhere does not exist", refused.stderr)
+        self.assertFalse(file.exists())
+        self.assertEqual(bundle(self.cluster.kubeconfig).returncode, 0)
+        with tarfile.open(file) as archive:
+            names = archive.getnames()
+        self.assertIn("cluster/objects/pods.json", names)
+        self.assertEqual([name for name in names if name.startswith("machine/") or name.endswith("/addresses.txt")], [])
+
 
 if __name__ == "__main__":
     unittest.main()
