@@ -15,8 +15,8 @@ Result<void> check_authority(std::string_view root_ca, const std::string& own_pe
     if (!theirs || theirs->empty() || !own || std::ranges::find_first_of(*theirs, *own) != theirs->end()) return {};
     return Error(Reason::Conflict, "etcd has another cluster: its authority is sha256:" + theirs->front() +
                                        ", and this server's is sha256:" + own->front() +
-                                       ". Correct --etcd-servers and --etcd-prefix, or name the data directory of that cluster's server "
-                                       "with --data");
+                                       ". Correct --etcd-servers and --etcd-prefix, or name a data directory that has the authorities of "
+                                       "that cluster with --data");
 }
 
 }  // namespace porthole::cmd

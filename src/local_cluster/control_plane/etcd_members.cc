@@ -138,6 +138,10 @@ std::vector<std::string> etcd_client_flags(const DataDir& data, const Cluster& c
             "--etcd-certfile", files.certificate.string(),          "--etcd-keyfile", files.key.string()};
 }
 
+bool has_lost_data(const DataDir& data, const EtcdMember& member) {
+    return path_exists(data.store_location()) && !path_exists(member.data / "member");
+}
+
 ChildCommand etcd_command(const DataDir& data, const Cluster& cluster, const EtcdMember& member) {
     const std::string ca = (certificates(data) / Authority).string(), certificate = (certificates(data) / (member.name + ".crt")).string(),
                       key = (certificates(data) / (member.name + ".key")).string();

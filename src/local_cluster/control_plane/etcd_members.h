@@ -41,6 +41,9 @@ std::vector<std::string> etcd_client_flags(const DataDir& data, const Cluster& c
 
 /// The program `etcd` as that member: it syncs to disk before it answers, and its database and the history of its log are limited.
 ChildCommand etcd_command(const DataDir& data, const Cluster& cluster, const EtcdMember& member);
+/// Whether the cluster's objects are in etcd and this member's part of them is gone. Started, it would begin as an empty one under the name
+/// of the old one, and could vote for a member that lacks what only the two of them had acknowledged.
+bool has_lost_data(const DataDir& data, const EtcdMember& member);
 
 /// Whether a member answers, has a leader, and is it.
 struct EtcdHealth {

@@ -78,7 +78,26 @@ Task<> LocalControlPlane::start() {
 }
 
 Task<> LocalControlPlane::start_etcd() {
-    for (const EtcdMember& member : etcd_members(data_, cluster_)) seams_.keep_running(member.name, etcd_command(data_, cluster_, member));
+    const std::vector<EtcdMember> members = etcd_members(data_, cluster_);
+    std::vector<std::string> lost;
+    for (const EtcdMember& member : members)
+        if (!is_running(cluster_.processes[member.name]) && has_lost_data(data_, member)) lost.push_back(member.name);
+    if (2 * lost.size() >= members.size()) {
+        const Error error(Reason::NotFound, "the data of " + join(lost, " and ") + " are missing in " + data_.etcd().string() +
+                                                ": put them back, or restore a backup, after `porthole down --purge" + data_.flag() + "`");
+        seams_.report.failed("etcd ready", error.message);
+        co_return error;
+    }
+    for (const EtcdMember& member : members) {
+        if (std::ranges::find(lost, member.name) == lost.end()) {
+            seams_.keep_running(member.name, etcd_command(data_, cluster_, member));
+            continue;
+        }
+        const std::string why = "its data are missing (" + member.data.string() +
+                                "), and the other members continue: put them back, or make a backup and create a new cluster from it";
+        seams_.report.failed(member.name, why);
+        seams_.log.error("a member of etcd is not started", {{"member", member.name}, {"error", why}});
+    }
     co_return co_await step(seams_.report, "etcd ready", wait_for_etcd());
 }
 

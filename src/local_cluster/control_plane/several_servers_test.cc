@@ -120,6 +120,15 @@ TEST_F(SeveralServers, RefuseOtherNetworksAtOnceAndNotAfterADownThatWouldNotHelp
         AllOf(HasSubstr("--service-cidr 10.43.0.0/16: the cluster's objects contain 10.96.0.0/12"), HasSubstr("porthole down --purge")));
 }
 
+TEST_F(SeveralServers, DoNotStartAMemberOfEtcdWhoseDataAreLost) {
+    const EtcdMember member = etcd_members(data, cluster).at(1);
+    EXPECT_FALSE(has_lost_data(data, member)) << "the first start";
+    ASSERT_TRUE(write_durably(data.store_location(), "https://127.71.5.1:2379, /registry\n"));
+    EXPECT_TRUE(has_lost_data(data, member));
+    fs::create_directories(member.data / "member");
+    EXPECT_FALSE(has_lost_data(data, member));
+}
+
 TEST_F(SeveralServers, NeedAPortThatOthersCanName) {
     cluster.options.port = 0;
     bool running = false;
