@@ -194,7 +194,7 @@ struct Kubelet::Impl {
           reader(deps.runtime, deps.files, platform_of(facts)),
           starter(deps.runtime, puller, container_preparer, hooks, log_links, events, deps.log),
           killer(deps.loop, deps.runtime, hooks, events, deps.log),
-          gc(deps.loop, deps.runtime, deps.files, log_links, deps.log.named("gc"), config.log_root, {}),
+          gc(deps.runtime, deps.files, log_links, deps.log.named("gc"), config.log_root),
           containers(reader, puller, restarts, starter, killer, gc),
           statuses(deps.loop, deps.client, deps.log.named("status")),
           pod_reporter(deps.loop, node, probes, pod_devices, statuses, events),

@@ -62,7 +62,7 @@ struct PodManagerTest : VolumesTest {
     PodReporter reporter{loop, node, probes, pod_devices, statuses, events};
     StateReader reader{runtime, files, Platform{}};
     LogLinks links{files, "", Logger(make_null_sink(), "")};
-    ContainerGc gc{loop, runtime, files, links, Logger(make_null_sink(), ""), "/logs", {}};
+    ContainerGc gc{runtime, files, links, Logger(make_null_sink(), ""), "/logs"};
     Pleg pleg{loop, reader, {.changed = [this](const std::string& uid) { pods.wake(uid); }, .listed = [this] { pods.end_unknown(); }}};
     PodManager pods{loop,
                     Logger(make_null_sink(), ""),

@@ -33,14 +33,12 @@ Task<> ContainerGc::collect(std::function<bool(const std::string& uid)> wanted, 
     for (auto& [key, containers] : ended) {
         std::sort(containers.begin(), containers.end(), [](const auto& a, const auto& b) { return a.created_at > b.created_at; });
         const bool pod_gone = sources_ready && !wanted(key.first);
-        const std::size_t kept = pod_gone ? 0 : policy_.kept_per_container;
+        const std::size_t kept = pod_gone ? 0 : 1;
         for (std::size_t i = 0; i < containers.size(); ++i) {
             if (i < kept) {
                 used_sandboxes.insert(containers[i].pod_sandbox_id);
                 continue;
             }
-            const std::int64_t now = loop_.wall_now().time_since_epoch().count();
-            if (Duration(now - containers[i].created_at) < policy_.min_age) continue;
             CO_TRY_VOID(co_await remove_container(containers[i].id));
         }
     }

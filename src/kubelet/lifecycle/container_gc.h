@@ -8,19 +8,8 @@ namespace porthole::kubelet {
 /// of an unknown pod is removed. References must outlive it and its tasks.
 class ContainerGc {
 public:
-    struct Policy {
-        Duration min_age = Duration::zero();  ///< of an ended container
-        std::size_t kept_per_container = 1;
-    };
-    ContainerGc(EventLoop& loop, RuntimeService& runtime, FileSystem& files, LogLinks& links, Logger log, std::string log_root,
-                Policy policy)
-        : loop_(loop),
-          runtime_(runtime),
-          files_(files),
-          links_(links),
-          log_(std::move(log)),
-          log_root_(std::move(log_root)),
-          policy_(policy) {}
+    ContainerGc(RuntimeService& runtime, FileSystem& files, LogLinks& links, Logger log, std::string log_root)
+        : runtime_(runtime), files_(files), links_(links), log_(std::move(log)), log_root_(std::move(log_root)) {}
 
     /// `wanted` returns whether a pod's leftovers may still be needed. Without `sources_ready`, nothing of an unknown pod is removed.
     Task<> collect(std::function<bool(const std::string& uid)> wanted, bool sources_ready);
@@ -33,13 +22,11 @@ private:
     Task<> remove_sandbox(std::string id, bool ready);
     void remove_logs(const std::function<bool(const std::string& uid)>& wanted);
 
-    EventLoop& loop_;
     RuntimeService& runtime_;
     FileSystem& files_;
     LogLinks& links_;
     Logger log_;
     std::string log_root_;
-    Policy policy_;
 };
 
 }  // namespace porthole::kubelet
