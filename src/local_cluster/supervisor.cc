@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include "base/result.h"
+#include "base/strings.h"
 #include "base/version.h"
 #include "client/http_transport.h"
 #include "client/kubeconfig.h"
@@ -173,6 +174,8 @@ Task<> Supervisor::bring_up_windows(NodeHost node) {
 }
 
 Task<> Supervisor::bring_up_linux(NodeHost node) {
+    // An agent that runs already keeps the certificate that it has read.
+    if (is_refused(data_, node, api_.pki().ca_pem, loop_.wall_now())) CO_TRY_VOID(co_await end_process(node.name + "/agent", 5s));
     CO_TRY(const KeyPair identity, api_.pki().issue_node(node.name, loop_.wall_now()));
     const NodeContainerd containerd(processes_, data_, node);
     CO_TRY_VOID(containerd.prepare());
@@ -253,7 +256,6 @@ Task<> Supervisor::take_back_refused_nodes() {
         if (!up_.contains(node.name) || !is_refused(data_, node, api_.pki().ca_pem, loop_.wall_now())) continue;
         any = true;
         CO_TRY_VOID(co_await forget(node.name));
-        if (!node.is_windows()) CO_TRY_VOID(co_await end_process(node.name + "/agent", 5s));  // it would keep what it has read
     }
     // The servers see changed files some seconds later, and nothing can join before.
     if (any) CO_TRY_VOID(co_await api_.wait_for_any(api_servers(data_, cluster_), 1min));
@@ -333,8 +335,9 @@ Task<> Supervisor::serve() {
 }
 
 Task<> Supervisor::end_process(const std::string& name, Duration grace) {
-    const ProcessId process = cluster_.processes[name];
-    CO_TRY_VOID(co_await stop_process(loop_, process, grace));
+    const auto known = cluster_.processes.find(name);
+    if (known == cluster_.processes.end()) co_return {};
+    CO_TRY_VOID(co_await stop_process(loop_, ProcessId(known->second), grace));
     cluster_.processes.erase(name);
     co_return {};
 }

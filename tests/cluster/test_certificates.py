@@ -127,7 +127,8 @@ class ForcedRotation(ClusterCase):
         return datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")  # as leases have it
 
     def nodes_since(self, since):
-        """Whose kubelets the server has heard since then."""
+        """Whose kubelets the server has heard since then. The administrator's certificate has been replaced, too."""
+        self.cluster.porthole("kubeconfig", "--merge", "--kubeconfig", self.cluster.kubeconfig)
         leases = json.loads(self.kubectl("get", "leases", "-n", "kube-node-lease", "-o", "json", namespaced=False))["items"]
         return sorted(lease["metadata"]["name"] for lease in leases if lease["spec"]["renewTime"] > since)
 
@@ -141,6 +142,9 @@ class ForcedRotation(ClusterCase):
         self.cluster.down()
         self.cluster.up()
         self.eventually(lambda: self.nodes_since(since) == both, 30, "so do those of a cluster that was stopped")
+        since = self.rotate_at_once()
+        self.cluster.kill("supervisor")
+        self.eventually(lambda: self.nodes_since(since) == both, 120, "the next supervisor sees to it as well")
 
 
 if __name__ == "__main__":
