@@ -105,7 +105,11 @@ Error explain_etcd_error(Error error) {
     const std::string& message = error.message;
     std::string remedy;
     const bool closed = message.find("connection closed by the peer") != message.npos || message.find("reset by peer") != message.npos;
-    if (message.find("tls: wrong version number") != message.npos)
+    const bool asks_for_certificate =
+        message.find("alert bad certificate") != message.npos || message.find("alert certificate required") != message.npos;
+    if (asks_for_certificate)
+        remedy = "it requires a client certificate that it trusts: --etcd-certfile and --etcd-keyfile";
+    else if (message.find("tls: wrong version number") != message.npos)
         remedy = "is it a member's port for clients, and encrypted? Else write http://";
     else if (closed && message.find("http://") != message.npos)
         remedy = "is it encrypted? Then write https://, with --etcd-cafile";
