@@ -30,6 +30,22 @@ protected:
     ClusterOptions options;
 };
 
+TEST_F(PlannedCluster, IsNotEmptyInPlaceOfOneWhoseStoreIsGone) {
+    EXPECT_EQ(refusal(options), "") << "a first start that was cut off";
+    ASSERT_TRUE(write_durably(data.encryption_file(), "key"));
+    EXPECT_THAT(refusal(options), HasSubstr("the objects of the cluster are missing in " + data.store().string()));
+    ASSERT_TRUE(write_durably(data.server_token(), "token"));
+    EXPECT_EQ(refusal(options), "") << "a first start with several servers has failed";
+    fs::remove(data.server_token());
+    ASSERT_TRUE(write_durably(data.store_location(), "https://127.71.5.1:2379, /registry\n"));
+    EXPECT_EQ(refusal(options), "") << "they are in etcd";
+    fs::remove(data.store_location());
+    fs::create_directories(data.store());
+    EXPECT_THAT(refusal(options), HasSubstr("are missing")) << "the directory alone";
+    ASSERT_TRUE(write_durably(data.store() / "store.db", "objects"));
+    EXPECT_EQ(refusal(options), "");
+}
+
 TEST_F(PlannedCluster, KeepsThePodNetworkThatAWindowsHostHasJoinedWith) {
     ClusterOptions wanted = options;
     wanted.backend = "vxlan";
