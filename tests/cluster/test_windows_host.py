@@ -124,6 +124,16 @@ class Services(HostCase):
         self.assertIn("start it: sc.exe start kube-proxy", text["remedies"][0])
         self.assertIn("eth0", text["network"]["adapters"])
 
+    # TRB-01
+    def test_status_lists_no_ports_of_pods_as_adapters(self):
+        adapters = lambda: json.loads(self.on_host("porthole.exe", "status", "--node-name", NODE, "-o", "json", check=False))["network"]["adapters"]
+        self.apply(web_server("web", nodeName=NODE))
+        self.wait_ready("web")
+        self.assertNotIn("hnsep", adapters())
+        self.kubectl("delete", "pod", "web")
+        self.assertNotIn("hnsep", adapters(), "also of those that have gone")
+        self.assertIn("eth0", adapters())
+
     # TRB-01, TRB-12
     def test_the_doctor_finds_a_node_well_and_names_what_is_not(self):
         doctor = lambda: {one["title"] + ": " + one["detail"]: one for one in json.loads(

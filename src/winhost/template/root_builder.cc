@@ -47,7 +47,7 @@ struct Supplemented {
 const Supplemented SupplementedDlls[] = {
     {"advapi32.dll", {"DeregisterEventSource", "RegisterEventSourceA", "RegisterEventSourceW", "ReportEventA", "ReportEventW"}},
     {"crypt32.dll", {"CertCreateCertificateChainEngine"}},
-    {"iphlpapi.dll", {"GetAnycastIpAddressTable"}},
+    {"iphlpapi.dll", {"GetAdaptersAddresses", "GetAnycastIpAddressTable"}},
     {"kernel32.dll",
      {"CreateNamedPipeW", "GetFileInformationByHandleEx", "GetProcessGroupAffinity", "QueryInformationJobObject", "VirtualAllocEx"}},
     {"ntdll.dll", {"NtFlushBuffersFileEx"}},

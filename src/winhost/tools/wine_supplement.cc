@@ -54,6 +54,47 @@ extern "C" DWORD WINAPI anycast_addresses(ADDRESS_FAMILY family, MIB_ANYCASTIPAD
     return ERROR_NOT_FOUND;
 }
 
+namespace {
+
+/// Wine keeps an adapter that has gone for as long as its server runs. It has no MTU then, unless another has taken its name, whose IPv4
+/// addresses Wine finds by the name: the first of that name in `list` has them.
+bool has_gone(const IP_ADAPTER_ADDRESSES* list, const IP_ADAPTER_ADDRESSES& adapter) {
+    if (adapter.OperStatus == IfOperStatusUnknown && adapter.Mtu == 0) return true;
+    for (; list != &adapter; list = list->Next)
+        if (CompareStringOrdinal(list->FriendlyName, -1, adapter.FriendlyName, -1, FALSE) == CSTR_EQUAL) return true;
+    return false;
+}
+
+/// What the emulated host network service uses of Linux for switches and their ports. On Windows only its adapters of the host itself are
+/// seen: those for endpoints ("hnsho1"), and switches with an address.
+bool is_of_a_switch(const IP_ADAPTER_ADDRESSES& adapter) {
+    const wchar_t* name = adapter.FriendlyName;
+    if (name[0] != 'h' || name[1] != 'n' || name[2] != 's' || (name[3] == 'h' && name[4] == 'o')) return false;
+    const auto* address = adapter.FirstUnicastAddress;
+    while (address && address->Address.lpSockaddr->sa_family != AF_INET) address = address->Next;
+    return !address;
+}
+
+}  // namespace
+
+/// iphlpapi.dll: Wine lists adapters that have gone. An emulated host has one more with every pod, for as long as it runs.
+extern "C" ULONG WINAPI adapter_addresses(ULONG family, ULONG flags, void* reserved, IP_ADAPTER_ADDRESSES* list, ULONG* size) {
+    static const auto Wine = wine_function<decltype(&GetAdaptersAddresses)>(L"iphlpapi.dll", "wine_GetAdaptersAddresses");
+    const ULONG result = Wine(family, flags, reserved, list, size);
+    if (result != ERROR_SUCCESS || !list) return result;
+    const auto is_shown = [list](const IP_ADAPTER_ADDRESSES& adapter) { return !has_gone(list, adapter) && !is_of_a_switch(adapter); };
+    // The caller's memory begins with the first, which another takes the place of. The loopback is always there; in Wine 10 it is the last.
+    auto* first = list;
+    while (first->Next && !is_shown(*first)) first = first->Next;
+    if (first != list) __builtin_memcpy_inline(list, first, sizeof *list);
+    for (auto* shown = list; shown->Next;)
+        if (is_shown(*shown->Next))
+            shown = shown->Next;
+        else
+            shown->Next = shown->Next->Next;
+    return result;
+}
+
 /// kernel32.dll: Wine 8 does not know FileCompressionInfo, which workerd (the library KJ) asks for with every file that it opens.
 ///
 /// No file is compressed; one with holes has less on the disk than its size, as on Windows.

@@ -64,6 +64,11 @@ Task<PodAddresses> LabNetwork::attach(PodAttachment attachment) {
     co_return PodAddresses{{address}, {}, {}};
 }
 
+Task<> LabNetwork::run_inside(std::string command) {
+    co_return co_await run("nsenter --net=" + path("lab-" + std::to_string(::getpid()) + "-" + std::to_string(next_)) + " sh -ec '" +
+                           command + "'");
+}
+
 std::string RuntimeLab::missing() {
     if (::geteuid() != 0) return "needs root";
     for (const char* program : {"/usr/lib/wine/wine64", "/usr/sbin/runc", "/usr/bin/x86_64-w64-mingw32-gcc-posix"})

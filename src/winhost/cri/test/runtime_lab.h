@@ -29,6 +29,8 @@ public:
     void fail(bool fails) { fails_ = fails; }
     Task<PodAddresses> attach(PodAttachment attachment) override;
     Task<> detach(PodAttachment) override { co_return {}; }
+    /// Where the network of the newest sandbox is.
+    Task<> run_inside(std::string command);
 
 private:
     Task<> run(std::string command);

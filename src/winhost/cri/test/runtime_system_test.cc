@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdlib>
 #include <fstream>
+#include <sstream>
 #include <thread>
 
 #include "net/socket.h"
@@ -17,7 +18,9 @@ namespace {
 
 namespace cri = api::cri::v1;
 using testing::AllOf;
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::UnorderedElementsAre;
 
 class RuntimeSystem : public testing::Test {
 protected:
@@ -155,6 +158,32 @@ TEST_F(RuntimeSystem, PowerShellFailsAndSaysSo) {
     const auto answer = exec(id, {"powershell", "-Command", "exit 0"});
     EXPECT_NE(answer.exit_code, 0);
     EXPECT_THAT(answer.stderr, HasSubstr("not available on an emulated Windows host"));
+    remove(sandbox);
+}
+
+TEST_F(RuntimeSystem, AdaptersAreThoseThatAreThere) {
+    const std::string sandbox = lab().make_sandbox("adapters");
+    const std::string id = lab().make_container(sandbox, lab().probe("adapters", {"wait"}));
+    ASSERT_EQ(lab().start_container(id), "");
+    const auto change = [this](const char* command) { ASSERT_TRUE(lab().run(lab().network().run_inside(command))); };
+    const auto listed = [&] {
+        std::vector<std::string> names;
+        std::istringstream lines(exec(id, {"ipconfig"}).stdout);
+        for (std::string line; std::getline(lines, line);)
+            if (const std::size_t start = line.find("adapter "); start != line.npos)
+                names.push_back(line.substr(start + 8, line.find(':') - start - 8));
+        return names;
+    };
+    change("ip link add eth1 type veth peer name hnsep1 && ip link set hnsep1 up && ip link set eth1 up");  // of the emulated host network
+                                                                                                            // service
+    EXPECT_THAT(listed(), UnorderedElementsAre("eth0", "eth1"));
+    change("ip link del eth1");
+    EXPECT_THAT(listed(), ElementsAre("eth0"));
+    change("ip link add eth1 type veth peer name eth2 && ip addr add 10.9.0.7/24 dev eth1");
+    EXPECT_THAT(listed(), UnorderedElementsAre("eth0", "eth1", "eth2"));
+    EXPECT_THAT(exec(id, {"ipconfig"}).stdout, HasSubstr("10.9.0.7")) << "of an adapter with the name of an earlier one";
+    change("ip link del eth0");
+    EXPECT_THAT(listed(), UnorderedElementsAre("eth1", "eth2"));
     remove(sandbox);
 }
 
