@@ -46,13 +46,13 @@ Supervisor::Supervisor(AsioLoop& loop, ProcessRunner& processes, const DataDir& 
       report_(report),
       log_(std::move(log)),
       api_(loop, data, cluster_),
-      control_plane_({.loop = loop,
-                      .processes = processes,
-                      .report = report,
-                      .log = log_,
-                      .keep_running = [this](std::string name,
-                                             ChildCommand command) { children_.spawn(keep_running(std::move(name), std::move(command))); }},
-                     data, cluster_, api_),
+      control_plane_(
+          {.loop = loop,
+           .processes = processes,
+           .report = report,
+           .log = log_,
+           .keep_running = [this](std::string name, NextCommand next) { children_.spawn(keep_running(std::move(name), std::move(next))); }},
+          data, cluster_, api_),
       children_(loop, [this](const Error& error) { log_.error("supervision failed", {{"error", error.message}}); }) {}
 
 Result<void> Supervisor::prepare() {
@@ -94,24 +94,29 @@ ChildCommand Supervisor::agent_command(const NodeHost& node) const {
     return command;
 }
 
-Task<> Supervisor::keep_running(std::string name, ChildCommand command) {
+Task<ProcessId> Supervisor::start_process(std::string name, NextCommand next) {
+    CO_TRY(const ChildCommand command, co_await next());
+    CO_TRY(const ProcessId process, start_child(command));
+    cluster_.processes[name] = process;
+    log_.info("process started", {{"process", name}, {"pid", process.pid}});
+    CO_TRY_VOID(cluster_.save(data_));
+    co_return process;
+}
+
+Task<> Supervisor::keep_running(std::string name, NextCommand next) {
     Duration delay = 100ms;
     for (;;) {
-        ProcessId process = cluster_.processes[name];
         const MonotonicTime started = loop_.now();
-        if (!is_running(process)) {
-            const auto begun = start_child(command);
-            if (begun) {
-                process = cluster_.processes[name] = *begun;
-                CO_TRY_VOID(cluster_.save(data_));
-                log_.info("process started", {{"process", name}, {"pid", process.pid}});
-            } else {
-                log_.error("process cannot start", {{"process", name}, {"error", begun.error().message}});
-            }
+        Result<ProcessId> process = cluster_.processes[name];
+        if (!is_running(*process)) process = co_await start_process(name, next);
+        if (is_cancelled(process)) co_return process.error();
+        if (process) {
+            CO_TRY(const std::string how, co_await wait_for_exit(loop_, *process));
+            log_.warn("process ended", {{"process", name}, {"pid", process->pid}, {"how", how.empty() ? "not known" : how}});
+        } else {
+            log_.error("process cannot start", {{"process", name}, {"error", process.error().message}});
         }
-        CO_TRY(const std::string how, co_await wait_for_exit(loop_, process));
-        log_.warn("process ended", {{"process", name}, {"pid", process.pid}, {"how", how.empty() ? "not known" : how}});
-        delay = loop_.now() - started > 30s ? Duration(100ms) : std::min<Duration>(delay * 2, 10s);
+        delay = process && loop_.now() - started > 30s ? Duration(100ms) : std::min<Duration>(delay * 2, 10s);
         CO_TRY_VOID(co_await loop_.sleep(delay));
     }
 }
@@ -152,7 +157,7 @@ Task<> Supervisor::bring_up_windows(NodeHost node) {
     fs::create_directories(data_.node(node.name), error);
     if (error) co_return Error(Reason::Io, "cannot make " + data_.node(node.name).string() + ": " + error.message());
     SystemTime since = reports_since(node.name + "/winhost");
-    scope_of(node.name).spawn(keep_running(node.name + "/winhost", host.command()));
+    scope_of(node.name).spawn(keep_running(node.name + "/winhost", always(host.command())));
     CO_TRY_VOID(co_await host.ensure_ready());
     const auto& foreign = cluster_.options.foreign;
     // The servers may have another port than at the last start.
@@ -185,11 +190,11 @@ Task<> Supervisor::bring_up_linux(NodeHost node) {
                               .balancer_port = cluster_.has_several_servers() ? cluster_.balancer_port() : std::uint16_t{0}};
     CO_TRY(const std::string kubeconfig, write_server_choice(choice, data_.pki() / "ca.crt", folder));
     CO_TRY_VOID(write_durably(folder / "kubeconfig", kubeconfig));
-    scope_of(node.name).spawn(keep_running(node.name + "/containerd", containerd.command()));
+    scope_of(node.name).spawn(keep_running(node.name + "/containerd", always(containerd.command())));
     NodeContainerd waiting(processes_, data_, node);
     CO_TRY_VOID(co_await waiting.ensure_ready(loop_));
     const SystemTime since = reports_since(node.name + "/agent");
-    scope_of(node.name).spawn(keep_running(node.name + "/agent", agent_command(node)));
+    scope_of(node.name).spawn(keep_running(node.name + "/agent", always(agent_command(node))));
     CO_TRY_VOID(co_await api_.wait_for_node(node.name, since, 2min, data_.logs() / (node.name + "-agent.log")));
     co_return co_await route_to(node);
 }

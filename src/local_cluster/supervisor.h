@@ -54,8 +54,9 @@ private:
     /// The scope of the tasks that supervise one host's processes.
     Scope& scope_of(const std::string& host);
     ChildCommand agent_command(const NodeHost& node) const;
-    /// Restarts one process until the scope closes, after delays of 0.1 s to 10 s while it dies early.
-    Task<> keep_running(std::string name, ChildCommand command);
+    /// Restarts one process until the scope closes, after delays of 0.1 s to 10 s while it dies early or has no command.
+    Task<> keep_running(std::string name, NextCommand next);
+    Task<ProcessId> start_process(std::string name, NextCommand next);
     /// Joins a host to our own cluster.
     Task<> join_own(EmulatedHost& host, std::string node_name);
     Task<> bring_up(NodeHost node);

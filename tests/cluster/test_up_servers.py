@@ -202,6 +202,60 @@ class UpServers(unittest.TestCase):
         self.ended = True
         self.assertEqual(self.cluster.stop(), [])
 
+    # API-14
+    @slow
+    def test_a_member_of_etcd_that_has_lost_its_data_is_replaced(self):
+        self.cluster.nodes = "linux=1"
+        self.up()
+        eventually(self.all_is_well, BACK, "three servers")
+        eventually(lambda: self.kubectl("get", "serviceaccount", "default", check=False).returncode == 0, BUSY, "the namespace default")
+
+        with self.subTest("while the cluster runs"):
+            self.lose("etcd-2")
+            self.cluster.kill("etcd-2")
+            self.written("while-it-is-replaced")
+            eventually(self.all_is_well, BACK, "the member is back")
+            self.assertTrue((self.cluster.data / "etcd/etcd-2/member").is_dir())
+            self.votes("etcd-2", instead_of="etcd-1")
+
+        with self.subTest("before a start"):
+            self.cluster.down()
+            self.lose("etcd-3")
+            self.assertIn("etcd-3 replaced", self.up())
+            eventually(self.all_is_well, BACK, "three members")
+            self.votes("etcd-3", instead_of="etcd-2")
+            self.assertEqual(self.kubectl("get", "configmap", "while-it-is-replaced", "-o", "name").stdout.strip(), "configmap/while-it-is-replaced")
+
+        with self.subTest("but not two of three, which may have acknowledged what the third one lacks"):
+            self.cluster.down()
+            kept = {name: self.lose(name) for name in ("etcd-1", "etcd-2")}
+            refused = self.cluster.up(check=False)
+            self.assertEqual(refused.returncode, 1)
+            self.assertIn("the data of etcd-1 and etcd-2 are missing", refused.stdout + refused.stderr)
+            for name, folder in kept.items():
+                folder.rename(self.cluster.data / "etcd" / name)
+            self.up()
+            eventually(self.all_is_well, BACK, "all as before")
+
+    def lose(self, member):
+        """Where its data are now."""
+        elsewhere = self.cluster.data / "etcd" / f"lost-{member}-{time.monotonic_ns()}"
+        (self.cluster.data / "etcd" / member).rename(elsewhere)
+        return elsewhere
+
+    def written(self, name):
+        eventually(lambda: self.kubectl("create", "configmap", name, check=False, seconds=20).returncode == 0, BACK, f"{name} is written")
+
+    def votes(self, member, instead_of):
+        """Writes need two of three."""
+        stopped = self.cluster.processes()[instead_of]
+        os.kill(stopped, signal.SIGSTOP)
+        try:
+            self.written(f"by-{member}")
+        finally:
+            os.kill(stopped, signal.SIGCONT)
+        eventually(self.all_is_well, BACK, f"{instead_of} goes on")
+
     def stream(self, name, *words):
         """A kubectl that goes on printing lines, through one server, and how many lines it has printed so far."""
         path = self.cluster.folder / f"stream-{len(self.streams)}"

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "base/result.h"
@@ -13,6 +14,7 @@
 #include "node_join/pki_files.h"
 #include "runtime/asio_loop.h"
 #include "runtime/files/durable_file.h"
+#include "store/etcd/membership.h"
 
 namespace porthole::local_cluster {
 
@@ -59,12 +61,16 @@ Result<void> issue_pair(const DataDir& data, const net::CertificateAuthority& au
 
 Task<net::HttpResponse> get_path(net::HttpClient& client, const char* path) { return client.send({.method = "GET", .path = path}); }
 
-Task<EtcdHealth> ask_member(AsioLoop& loop, DataDir data, EtcdMember member) {
+Result<std::shared_ptr<const net::TlsClientContext>> client_tls(const DataDir& data) {
     const EtcdClientFiles files = etcd_client_files(data);
-    CO_TRY(const std::string ca, read_file(files.ca));
-    CO_TRY(const std::string certificate, read_file(files.certificate));
-    CO_TRY(const std::string key, read_file(files.key));
-    CO_TRY(auto tls, net::TlsClientContext::create({.ca_pem = ca, .certificate_pem = certificate, .key_pem = key}));
+    TRY(const std::string ca, read_file(files.ca));
+    TRY(const std::string certificate, read_file(files.certificate));
+    TRY(const std::string key, read_file(files.key));
+    return net::TlsClientContext::create({.ca_pem = ca, .certificate_pem = certificate, .key_pem = key});
+}
+
+Task<EtcdHealth> ask_member(AsioLoop& loop, DataDir data, EtcdMember member) {
+    CO_TRY(auto tls, client_tls(data));
     CO_TRY(const client::ServerUrl url, client::parse_server_url(member.url));
     net::HttpClient client(loop, {.host = url.host, .port = url.port, .unix_path = {}}, std::move(tls));
     const auto health = co_await get_path(client, "/health");
@@ -139,14 +145,36 @@ std::vector<std::string> etcd_client_flags(const DataDir& data, const Cluster& c
 }
 
 bool has_lost_data(const DataDir& data, const EtcdMember& member) {
-    return path_exists(data.store_location()) && !path_exists(member.data / "member");
+    // Its log is what etcd itself looks for. Folders are there after a start that has failed, too.
+    return path_exists(data.store_location()) && !path_exists(member.data / "member/wal");
 }
 
-ChildCommand etcd_command(const DataDir& data, const Cluster& cluster, const EtcdMember& member) {
+Task<EtcdPeers> readmit_etcd_member(AsioLoop& loop, DataDir data, Cluster cluster, EtcdMember member) {
+    CO_TRY(const auto tls, client_tls(data));
+    const std::vector<EtcdMember> all = etcd_members(data, cluster);
+    std::vector<store::etcd::Member> others;
+    for (const EtcdMember& one : all) {
+        if (one.name == member.name) continue;
+        CO_TRY(const client::ServerUrl url, client::parse_server_url(one.url));
+        const net::Endpoint endpoint{.host = url.host, .port = url.port, .unix_path = {}};
+        others.push_back({.name = one.name, .dial = net::grpc_dial(loop, endpoint, tls), .scheme = "https", .authority = one.address});
+    }
+    store::etcd::Client client(loop, std::move(others));
+    const auto readmitted = co_await store::etcd::readmit(client, member.peer_url);
+    CO_TRY_VOID(co_await client.close());
+    if (!readmitted) co_return readmitted.error();
+    EtcdPeers peers{.members = {}, .exist = true};
+    for (const EtcdMember& one : all)
+        for (const store::etcd::ClusterMember& known : *readmitted)
+            if (std::ranges::find(known.peer_urls, one.peer_url) != known.peer_urls.end()) peers.members.push_back(one);
+    co_return peers;
+}
+
+ChildCommand etcd_command(const DataDir& data, const EtcdMember& member, const EtcdPeers& peers) {
     const std::string ca = (certificates(data) / Authority).string(), certificate = (certificates(data) / (member.name + ".crt")).string(),
                       key = (certificates(data) / (member.name + ".key")).string();
     std::string all;
-    for (const EtcdMember& one : etcd_members(data, cluster)) all += (all.empty() ? "" : ",") + one.name + "=" + one.peer_url;
+    for (const EtcdMember& one : peers.members) all += (all.empty() ? "" : ",") + one.name + "=" + one.peer_url;
     const char* path = std::getenv("PATH");
     // Variables such as ETCD_NAME would be options, too.
     std::vector<std::string> arguments{"env", "-i", std::string("PATH=") + (path ? path : "/usr/bin:/bin"), "GOMEMLIMIT=512MiB", "etcd"};
@@ -158,6 +186,7 @@ ChildCommand etcd_command(const DataDir& data, const Cluster& cluster, const Etc
         {"listen-peer-urls", member.peer_url},
         {"initial-advertise-peer-urls", member.peer_url},
         {"initial-cluster", all},
+        {"initial-cluster-state", peers.exist ? "existing" : "new"},
         {"initial-cluster-token", "porthole-" + data.id()},
         {"client-cert-auth", "true"},
         {"trusted-ca-file", ca},

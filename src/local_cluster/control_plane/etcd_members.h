@@ -18,6 +18,12 @@ struct EtcdMember {
     std::filesystem::path data;
 };
 
+/// The members of an etcd that a member without data begins with them, or joins.
+struct EtcdPeers {
+    std::vector<EtcdMember> members;
+    bool exist = false;
+};
+
 /// Where no program of this machine listens, for `count` members. Error: AlreadyExists.
 Result<EtcdPlace> choose_etcd_place(const DataDir& data, int count);
 
@@ -39,11 +45,13 @@ EtcdClientFiles etcd_client_files(const DataDir& data);
 /// The same with the members' URLs, as flags of `porthole server` and of commands that read an etcd.
 std::vector<std::string> etcd_client_flags(const DataDir& data, const Cluster& cluster);
 
-/// The program `etcd` as that member: it syncs to disk before it answers, and its database and the history of its log are limited.
-ChildCommand etcd_command(const DataDir& data, const Cluster& cluster, const EtcdMember& member);
-/// Whether the cluster's objects are in etcd and this member's part of them is gone. Started, it would begin as an empty one under the name
-/// of the old one, and could vote for a member that lacks what only the two of them had acknowledged.
+/// The program `etcd` as that member: it syncs to disk before it answers, and its database and the history of its log are limited. `peers`
+/// are what it is told to join if it has no data.
+ChildCommand etcd_command(const DataDir& data, const EtcdMember& member, const EtcdPeers& peers);
+/// Whether the cluster's objects are in etcd and this member's part of them is gone: it has no log.
 bool has_lost_data(const DataDir& data, const EtcdMember& member);
+/// Has the other members take a member that has_lost_data() for a new one: store::etcd::readmit(). Errors: Io, and those of that.
+Task<EtcdPeers> readmit_etcd_member(AsioLoop& loop, DataDir data, Cluster cluster, EtcdMember member);
 
 /// Whether a member answers, has a leader, and is it.
 struct EtcdHealth {

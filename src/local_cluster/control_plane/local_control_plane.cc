@@ -79,39 +79,49 @@ Task<> LocalControlPlane::start() {
 
 Task<> LocalControlPlane::start_etcd() {
     const std::vector<EtcdMember> members = etcd_members(data_, cluster_);
-    std::vector<std::string> lost;
-    for (const EtcdMember& member : members)
-        if (!is_running(cluster_.processes[member.name]) && has_lost_data(data_, member)) lost.push_back(member.name);
+    std::vector<EtcdMember> lost;
+    std::vector<std::string> names;
+    for (const EtcdMember& member : members) {
+        if (is_running(cluster_.processes[member.name]) || !has_lost_data(data_, member)) continue;
+        lost.push_back(member);
+        names.push_back(member.name);
+    }
     if (2 * lost.size() >= members.size()) {
-        const Error error(Reason::NotFound, "the data of " + join(lost, " and ") + " are missing in " + data_.etcd().string() +
+        const Error error(Reason::NotFound, "the data of " + join(names, " and ") + " are missing in " + data_.etcd().string() +
                                                 ": put them back, or restore a backup, after `porthole down --purge" + data_.flag() + "`");
         seams_.report.failed("etcd ready", error.message);
         co_return error;
     }
-    for (const EtcdMember& member : members) {
-        if (std::ranges::find(lost, member.name) == lost.end()) {
-            seams_.keep_running(member.name, etcd_command(data_, cluster_, member));
-            continue;
-        }
-        const std::string why = "its data are missing (" + member.data.string() +
-                                "), and the other members continue: put them back, or make a backup and create a new cluster from it";
-        seams_.report.failed(member.name, why);
-        seams_.log.error("a member of etcd is not started", {{"member", member.name}, {"error", why}});
+    for (const EtcdMember& member : members) seams_.keep_running(member.name, [this, member] { return next_command_of(member); });
+    CO_TRY_VOID(co_await step(seams_.report, "etcd ready", wait_for_one_of(members)));
+    for (const EtcdMember& member : lost) {
+        const auto replaced = co_await step(seams_.report, member.name + " replaced", wait_for_one_of({member}));
+        if (is_cancelled(replaced)) co_return replaced;  // without it the others go on
     }
-    co_return co_await step(seams_.report, "etcd ready", wait_for_etcd());
+    co_return {};
 }
 
-Task<> LocalControlPlane::wait_for_etcd() {
+Task<ChildCommand> LocalControlPlane::next_command_of(EtcdMember member) {
+    EtcdPeers peers{.members = etcd_members(data_, cluster_)};
+    if (has_lost_data(data_, member)) {
+        seams_.log.warn("the data of a member of etcd are missing, and it is replaced",
+                        {{"member", member.name}, {"data", member.data.string()}});
+        CO_TRY(peers, co_await readmit_etcd_member(seams_.loop, data_, cluster_, member));
+    }
+    co_return etcd_command(data_, member, peers);
+}
+
+Task<> LocalControlPlane::wait_for_one_of(std::vector<EtcdMember> members) {
     const MonotonicTime deadline = seams_.loop.now() + EtcdLimit;
     for (;;) {
         std::string why_not;
-        for (const EtcdMember& member : etcd_members(data_, cluster_)) {
+        for (const EtcdMember& member : members) {
             CO_TRY(const EtcdHealth health, co_await ask_etcd_member(seams_.loop, data_, member));
-            if (health.healthy) co_return {};  // a majority of them
-            why_not = member.name + ": " + health.why_not;
+            if (health.healthy) co_return {};
+            why_not = member.name + ": " + health.why_not + "; see " + (data_.logs() / (member.name + ".log")).string();
         }
         if (seams_.loop.now() > deadline)
-            co_return Error(Reason::Timeout, why_not + "; see " + (data_.logs() / "etcd-1.log").string() + " and those of the others");
+            co_return Error(Reason::Timeout, why_not + (members.size() > 1 ? " and those of the others" : ""));
         CO_TRY_VOID(co_await seams_.loop.sleep(100ms));
     }
 }
@@ -146,7 +156,7 @@ Task<> LocalControlPlane::copy_objects() {
 }
 
 void LocalControlPlane::run(const ApiServerProcess& server) {
-    seams_.keep_running(server.name, api_server_command(data_, cluster_, server));
+    seams_.keep_running(server.name, always(api_server_command(data_, cluster_, server)));
 }
 
 Task<> LocalControlPlane::start_servers() {

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/progress_report.h"
 #include "local_cluster/control_plane/cluster_api.h"
+#include "local_cluster/control_plane/etcd_members.h"
 #include "runtime/processes/process.h"
 
 namespace porthole::local_cluster {
@@ -20,7 +21,7 @@ public:
         ProcessRunner& processes;
         ProgressReport& report;
         Logger log;
-        std::function<void(std::string name, ChildCommand command)> keep_running;  ///< the supervisor's
+        std::function<void(std::string name, NextCommand next)> keep_running;  ///< the supervisor's
     };
     LocalControlPlane(Seams seams, const DataDir& data, Cluster& cluster, ClusterApi& api);
 
@@ -36,7 +37,10 @@ private:
     /// Moves the data of an etcd with another number of members aside, if the objects were never moved into it.
     Result<void> put_unused_etcd_away();
     Task<> start_etcd();
-    Task<> wait_for_etcd();
+    /// A member that has lost its data is started as a new one, once the others have let it in.
+    Task<ChildCommand> next_command_of(EtcdMember member);
+    /// Until one of them is healthy, which takes a majority.
+    Task<> wait_for_one_of(std::vector<EtcdMember> members);
     /// Moves the objects of a cluster that had one server, or was restored, from the embedded store to etcd.
     Task<> move_objects();
     Task<> copy_objects();

@@ -120,13 +120,19 @@ TEST_F(SeveralServers, RefuseOtherNetworksAtOnceAndNotAfterADownThatWouldNotHelp
         AllOf(HasSubstr("--service-cidr 10.43.0.0/16: the cluster's objects contain 10.96.0.0/12"), HasSubstr("porthole down --purge")));
 }
 
-TEST_F(SeveralServers, DoNotStartAMemberOfEtcdWhoseDataAreLost) {
+TEST_F(SeveralServers, KnowAMemberOfEtcdThatHasLostItsData) {
     const EtcdMember member = etcd_members(data, cluster).at(1);
     EXPECT_FALSE(has_lost_data(data, member)) << "the first start";
     ASSERT_TRUE(write_durably(data.store_location(), "https://127.71.5.1:2379, /registry\n"));
     EXPECT_TRUE(has_lost_data(data, member));
-    fs::create_directories(member.data / "member");
+    fs::create_directories(member.data / "member/snap");
+    EXPECT_TRUE(has_lost_data(data, member)) << "a start as a new member has failed";
+    fs::create_directories(member.data / "member/wal");
     EXPECT_FALSE(has_lost_data(data, member));
+    EXPECT_THAT(etcd_command(data, member, {{member}}).arguments, Contains("--initial-cluster-state=new"));
+    const auto words = etcd_command(data, member, {.members = {member}, .exist = true}).arguments;
+    EXPECT_THAT(words, Contains("--initial-cluster-state=existing")) << "it does not begin a cluster of its own";
+    EXPECT_THAT(words, Contains("--initial-cluster=etcd-2=https://127.71.5.2:2380"));
 }
 
 TEST_F(SeveralServers, NeedAPortThatOthersCanName) {
@@ -198,7 +204,7 @@ TEST_F(SeveralServers, EtcdsCertificatesAreOfAnAuthorityWhoseKeyIsNotKept) {
 TEST_F(SeveralServers, MembersOfEtcdAskEveryoneForACertificate) {
     const auto members = etcd_members(data, cluster);
     ASSERT_EQ(members.size(), 3u);
-    const auto words = etcd_command(data, cluster, members[1]).arguments;
+    const auto words = etcd_command(data, members[1], {members}).arguments;
     for (const char* word : {"--client-cert-auth=true", "--peer-client-cert-auth=true", "--listen-client-urls=https://127.71.5.2:2379",
                              "--listen-peer-urls=https://127.71.5.2:2380", "--quota-backend-bytes=2147483648"})
         EXPECT_THAT(words, Contains(word));
@@ -213,7 +219,7 @@ TEST_F(SeveralServers, FiveHaveAsManyMembersAndCertificates) {
     EXPECT_EQ(members[4].url, "https://127.71.5.5:2379");
     ASSERT_TRUE(ensure_etcd_certificates(data, cluster, now));
     EXPECT_THAT(net::parse_certificate(certificate("etcd-5"))->subject.ip_addresses, ElementsAre("127.71.5.5", "127.0.0.1"));
-    EXPECT_THAT(etcd_command(data, cluster, members[4]).arguments, Contains(HasSubstr("etcd-1=https://127.71.5.1:2380")));
+    EXPECT_THAT(etcd_command(data, members[4], {members}).arguments, Contains(HasSubstr("etcd-1=https://127.71.5.1:2380")));
 }
 
 TEST_F(SeveralServers, EtcdHasAPlaceOnLoopbackThatIsTheClustersOwn) {

@@ -60,6 +60,10 @@ private:
 
 std::filesystem::path own_program() { return std::filesystem::read_symlink("/proc/self/exe"); }
 
+NextCommand always(ChildCommand command) {
+    return [command = std::move(command)]() -> Task<ChildCommand> { co_return command; };
+}
+
 Result<ProcessId> start_child(const ChildCommand& command) {
     std::vector<char*> arguments;
     for (const std::string& argument : command.arguments) arguments.push_back(const_cast<char*>(argument.c_str()));

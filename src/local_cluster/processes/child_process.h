@@ -1,5 +1,6 @@
 #pragma once
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,11 @@ struct ChildCommand {
     std::filesystem::path network_namespace;  ///< entered before the program starts; "" for our own
     int inherited_fd = -1;                    ///< kept open in the child as descriptor 3; -1 for none
 };
+
+/// Gives the command for each start of a process. Must outlive the task that it returns.
+using NextCommand = std::function<Task<ChildCommand>()>;
+/// Always the same.
+NextCommand always(ChildCommand command);
 
 /// The file of the running program.
 std::filesystem::path own_program();

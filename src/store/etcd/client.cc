@@ -27,7 +27,7 @@ Failure failure_of(const Error& error) {
     const std::string& message = error.message;
     // Before it has given the request to raft.
     static constexpr const char* NotBegun[] = {"etcdserver: no leader", "etcdserver: too many requests", "raft proposal dropped",
-                                               "etcdserver: rpc not supported for learner"};
+                                               "etcdserver: rpc not supported for learner", "etcdserver: unhealthy cluster"};
     if (std::ranges::find(NotBegun, message) != std::end(NotBegun)) return Failure::NotBegun;
     switch (net::grpc_status_of(error)) {
         case GrpcStatus::Unavailable:
@@ -182,6 +182,18 @@ Task<LeaseTimeToLiveResponse> Client::lease_time_to_live(LeaseTimeToLiveRequest 
 
 Task<StatusResponse> Client::status() {
     return call_for<StatusResponse>("/etcdserverpb.Maintenance/Status", StatusRequest(), Effect::None);
+}
+
+Task<MemberListResponse> Client::members() {
+    return call_for<MemberListResponse>("/etcdserverpb.Cluster/MemberList", MemberListRequest{.linearizable = true}, Effect::None);
+}
+
+Task<MemberAddResponse> Client::add_member(MemberAddRequest request) {
+    return call_for<MemberAddResponse>("/etcdserverpb.Cluster/MemberAdd", std::move(request), Effect::Once);
+}
+
+Task<MemberRemoveResponse> Client::remove_member(MemberRemoveRequest request) {
+    return call_for<MemberRemoveResponse>("/etcdserverpb.Cluster/MemberRemove", request, Effect::Once);
 }
 
 Task<std::unique_ptr<WatchStream>> Client::watch(WatchCreateRequest request) {

@@ -57,6 +57,10 @@ public:
     Task<LeaseTimeToLiveResponse> lease_time_to_live(LeaseTimeToLiveRequest request);
     /// Of the current member.
     Task<StatusResponse> status();
+    Task<MemberListResponse> members();
+    /// Not repeated after a failure that leaves open whether it was done.
+    Task<MemberAddResponse> add_member(MemberAddRequest request);
+    Task<MemberRemoveResponse> remove_member(MemberRemoveRequest request);
     /// At the current member; not repeated.
     Task<std::unique_ptr<WatchStream>> watch(WatchCreateRequest request);
 

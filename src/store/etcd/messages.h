@@ -168,6 +168,37 @@ struct StatusResponse {
     std::vector<std::string> errors;  ///< alarms, as text
 };
 
+/// A member, as the cluster knows it; without a name, it has never run. `etcdserverpb.Member`, whose name is taken here.
+struct ClusterMember {
+    std::uint64_t id = 0;
+    std::string name;
+    std::vector<std::string> peer_urls;
+};
+/// `linearizable`, which is unknown before etcd 3.5: as the majority knows them, not only the member that is asked.
+struct MemberListRequest {
+    bool linearizable = false;
+};
+/// All members.
+struct MemberListResponse {
+    std::vector<ClusterMember> members;
+};
+/// Adds a member that votes. It has no name until it runs.
+struct MemberAddRequest {
+    std::vector<std::string> peer_urls;
+};
+/// The members with the new one.
+struct MemberAddResponse {
+    std::vector<ClusterMember> members;
+};
+/// Takes a member out of the cluster for ever: it cannot come back with its data.
+struct MemberRemoveRequest {
+    std::uint64_t id = 0;
+};
+/// The other members.
+struct MemberRemoveResponse {
+    std::vector<ClusterMember> members;
+};
+
 /// Bytes of a message. Instantiated for the messages above.
 template <class Message>
 std::string encode(const Message& message);

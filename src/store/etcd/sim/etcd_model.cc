@@ -78,6 +78,9 @@ void EtcdModel::add_methods(Server& server, std::size_t member) {
     add("/etcdserverpb.KV/Txn", [this, &server](std::string request) { return txn(server, std::move(request)); });
     add("/etcdserverpb.KV/Compact", [this](std::string request) { return compact_call(std::move(request)); });
     add("/etcdserverpb.Maintenance/Status", [this](std::string) { return status(); });
+    add("/etcdserverpb.Cluster/MemberList", [this](std::string) -> Task<std::string> { co_return encode(MemberListResponse{roster}); });
+    add("/etcdserverpb.Cluster/MemberAdd", [this](std::string request) { return add_member(std::move(request)); });
+    add("/etcdserverpb.Cluster/MemberRemove", [this](std::string request) { return remove_member(std::move(request)); });
     add("/etcdserverpb.Lease/LeaseGrant", [this](std::string request) { return grant_lease(std::move(request)); });
     add("/etcdserverpb.Lease/LeaseRevoke", [this](std::string request) { return revoke_lease(std::move(request)); });
     add("/etcdserverpb.Lease/LeaseTimeToLive", [this](std::string request) { return time_to_live(std::move(request)); });
@@ -244,6 +247,26 @@ Task<std::string> EtcdModel::status() {
     StatusResponse response{.header = header(), .version = "3.4.0", .db_size = 4096, .leader = 1};
     if (space_exceeded_) response.errors.push_back("memberID:1 alarm:NOSPACE ");
     co_return encode(response);
+}
+
+// Members
+
+Task<std::string> EtcdModel::add_member(std::string bytes) {
+    CO_TRY(const auto request, decode<MemberAddRequest>(bytes));
+    if (!members_change) co_return refuse(net::error_of_grpc(GrpcStatus::Unavailable, "etcdserver: unhealthy cluster"));
+    const auto known = [&](const ClusterMember& member) { return member.peer_urls == request.peer_urls; };
+    if (std::ranges::any_of(roster, known))
+        co_return net::error_of_grpc(GrpcStatus::FailedPrecondition, "etcdserver: Peer URLs already exists");
+    roster.push_back({.id = ++last_member_, .name = "", .peer_urls = request.peer_urls});
+    co_return encode(MemberAddResponse{roster});
+}
+
+Task<std::string> EtcdModel::remove_member(std::string bytes) {
+    CO_TRY(const auto request, decode<MemberRemoveRequest>(bytes));
+    if (!members_change) co_return refuse(net::error_of_grpc(GrpcStatus::Unavailable, "etcdserver: unhealthy cluster"));
+    if (std::erase_if(roster, [&](const ClusterMember& member) { return member.id == request.id; }) == 0)
+        co_return net::error_of_grpc(GrpcStatus::NotFound, "etcdserver: member not found");
+    co_return encode(MemberRemoveResponse{roster});
 }
 
 // Leases

@@ -79,6 +79,10 @@ public:
     /// Answers of a Range with more keys are larger than a client accepts.
     void limit_pages(std::int64_t keys) { most_keys_ = keys; }
 
+    /// What the cluster knows of its members. Changes of it are refused while `members_change` is false, as if too few of them ran.
+    std::vector<ClusterMember> roster;
+    bool members_change = true;
+
     /// How often a client met one of these faults.
     std::size_t met = 0;
     // Numbers of calls.
@@ -94,6 +98,8 @@ private:
     Task<std::string> txn(const Server& server, std::string request);
     Task<std::string> compact_call(std::string request);
     Task<std::string> status();
+    Task<std::string> add_member(std::string request);
+    Task<std::string> remove_member(std::string request);
     Task<std::string> grant_lease(std::string request);
     Task<std::string> revoke_lease(std::string request);
     Task<std::string> time_to_live(std::string request);
@@ -108,7 +114,7 @@ private:
     Result<std::string> carry_out(const std::string& bytes);
 
     EventLoop& loop_;
-    std::uint64_t cluster_id_ = 77;
+    std::uint64_t cluster_id_ = 77, last_member_ = 1000;
     EtcdKeyspace keys_;
     EtcdLeases leases_;
     std::size_t progress_ = 0, most_events_ = 1000;
