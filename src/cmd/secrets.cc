@@ -7,7 +7,7 @@
 #include "cmd/program/runtime_setup.h"
 #include "local_cluster/admin_client.h"
 #include "local_cluster/state/data_dir.h"
-#include "node_join/shared_secrets/shared_secrets.h"
+#include "node_join/shared_secrets/secrets_agreement.h"
 #include "runtime/files/file_lock.h"
 
 namespace porthole::cmd {
@@ -19,8 +19,9 @@ using namespace std::chrono_literals;
 using api::core::v1::Secret;
 using apiserver::LocalKeyFile;
 
-constexpr Duration TakeUpLimit = 30s;  ///< for the server to use a changed file
-constexpr int Rounds = 5;              ///< of writing what is stale; secrets that are made meanwhile need none
+constexpr Duration TakeUpLimit = 30s;         ///< for the server to use a changed file
+constexpr Duration SharedTakeUpLimit = 2min;  ///< the same, after the other servers have it
+constexpr int Rounds = 5;                     ///< of writing what is stale; secrets that are made meanwhile need none
 
 /// Two rotations at a time could drop each other's key.
 Result<FileLock> lock_rotation(const std::filesystem::path& file) {
@@ -38,9 +39,9 @@ Task<std::string> metric(AdminClient& admin, std::string name) {
     co_return text->substr(begin, text->find('\n', begin) - begin);
 }
 
-Task<> wait_until_used(EventLoop& loop, AdminClient& admin, const LocalKeyFile& file) {
+Task<> wait_until_used(EventLoop& loop, AdminClient& admin, const LocalKeyFile& file, Duration limit) {
     CO_TRY(const std::string hash, file.hash());
-    const MonotonicTime deadline = loop.now() + TakeUpLimit;
+    const MonotonicTime deadline = loop.now() + limit;
     for (;;) {
         CO_TRY(const std::string used, co_await metric(admin, "apiserver_encryption_config_controller_last_config_info"));
         if (used.contains(hash)) co_return {};
@@ -63,17 +64,22 @@ Task<std::size_t> write_all(AdminClient& admin) {
     co_return secrets.items.size();
 }
 
-/// Each step may be the last one of a process that dies: the next rotation goes on from what the file says.
-Task<> rotate(EventLoop& loop, AdminClient& admin, const LocalKeyFile& file) {
+/// Each step may be the last one of a process that dies: the next rotation goes on from what the file says. Of servers that share the file,
+/// each reads a new key before one writes with it, and the one that is asked may be the first to write.
+Task<> rotate(EventLoop& loop, AdminClient& admin, const LocalKeyFile& file, bool shared) {
+    const Duration limit = shared ? SharedTakeUpLimit : TakeUpLimit;
     CO_TRY(std::vector<std::string> names, file.key_names());
-    CO_TRY_VOID(co_await wait_until_used(loop, admin, file));
+    CO_TRY_VOID(co_await wait_until_used(loop, admin, file, limit));
     if (names.size() == 1) {
         CO_TRY_VOID(file.add_key());
         CO_TRY(names, file.key_names());
-        CO_TRY_VOID(co_await wait_until_used(loop, admin, file));
+        if (shared) std::puts("a new key has been made; it takes about a minute until all servers have it");
+        CO_TRY_VOID(co_await wait_until_used(loop, admin, file, limit));
+        if (shared) CO_TRY_VOID(co_await loop.sleep(node_join::SecretsAgreement::OthersFollow));
         std::printf("the new key %s encrypts from now on\n", names.front().c_str());
     } else {
         std::printf("continuing the rotation to the key %s\n", names.front().c_str());
+        if (shared) CO_TRY_VOID(co_await loop.sleep(node_join::SecretsAgreement::OthersFollow));
     }
     std::size_t count = 0;
     for (int round = 1;; ++round) {
@@ -87,7 +93,7 @@ Task<> rotate(EventLoop& loop, AdminClient& admin, const LocalKeyFile& file) {
     }
     std::printf(count == 1 ? "%zu secret is encrypted with it\n" : "%zu secrets are encrypted with it\n", count);
     CO_TRY_VOID(file.drop_old_keys());
-    CO_TRY_VOID(co_await wait_until_used(loop, admin, file));
+    CO_TRY_VOID(co_await wait_until_used(loop, admin, file, limit));
     std::puts("the old key has been removed");
     co_return {};
 }
@@ -104,7 +110,7 @@ int run_secrets(std::vector<std::string> arguments) {
     rotate_command->footer(
         "The cluster must be running. The key is in encryption.yaml in the data directory. To continue an interrupted rotation, run the\n"
         "command again; until it has ended, the file has both keys, and secrets can be read. Secrets that were stored before there was a\n"
-        "key are encrypted too.");
+        "key are encrypted too. Where several servers share the key, run it on one of their machines; it takes about two minutes.");
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;
 
     const LocalKeyFile file(DataDir(data).encryption_file());
@@ -117,16 +123,12 @@ int run_secrets(std::vector<std::string> arguments) {
                     "describes how to replace one");
     const auto shared = node_join::read_shared_mark(DataDir(data).root());
     if (!shared) return fail(shared.error().message);
-    if (*shared)
-        return fail(
-            "several servers share this key, and a rotation by one of them is not supported: the others could not read its writes. "
-            "See docs/guide/several_servers.md for how to do it in steps");
     const auto lock = lock_rotation(file.path());
     if (!lock) return fail(lock.error().message);
     RealWorld world;
     const auto admin = connect_as_admin(world.loop, "", data);
     if (!admin) return fail(admin.error().message);
-    const auto done = world.run(rotate(world.loop, **admin, file));
+    const auto done = world.run(rotate(world.loop, **admin, file, shared->has_value()));
     return done ? 0 : fail(done.error().message);
 }
 

@@ -5,6 +5,7 @@ import json
 import os
 import secrets
 import shutil
+import subprocess
 import time
 import unittest
 
@@ -151,8 +152,34 @@ class ServerToken(NetworkCase):
         same = lambda: self.pki(self.second, "ca.crt") == self.pki(self.first, "ca.crt")
         eventually(same, ROTATION_FOLLOWED, "the second server has both authorities")
         self.assertTrue((self.second.folder / "data/pki/ca-rotation-started").exists())
-        said = run([str(PORTHOLE), "secrets", "rotate", "--data", str(self.first.folder / "data")], check=False)
-        self.assertIn("several servers share this key", said.stderr)
+
+    @slow
+    def test_secrets_can_be_read_from_both_at_every_moment_of_a_rotation_of_their_key(self):
+        self.start_both_at_once()
+        keys = lambda server: (server.folder / "data/encryption.yaml").read_text()
+        before = keys(self.first)
+        self.first.kubectl("create", "secret", "generic", "before", "--from-literal=a=b")
+        rotation = subprocess.Popen(self.network.inside([str(PORTHOLE), "secrets", "rotate", "--data", str(self.second.folder / "data")]),
+                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.addCleanup(rotation.kill)
+        count = 0
+        while rotation.poll() is None:
+            count += 1
+            writer, reader = (self.first, self.second) if count % 2 else (self.second, self.first)
+            writer.kubectl("create", "secret", "generic", f"meanwhile-{count}", "--from-literal=a=b")
+            for name in ("before", f"meanwhile-{count}"):
+                eventually(lambda: reader.kubectl("get", "secret", name, "-o", "jsonpath={.data.a}").stdout == "Yg==", 10, f"{name} can be read")
+        said = rotation.stdout.read()
+        self.assertIn("the old key has been removed", said)
+        self.assertGreater(count, 20)
+        eventually(lambda: keys(self.first) == keys(self.second) != before, ROTATION_FOLLOWED, "both have the new key only")
+        self.assertEqual(keys(self.first).count("secret:"), 1)
+        for server in (self.first, self.second):
+            self.assertNotIn("cannot be decrypted", (server.folder / "server.log").read_text())
+        self.first.stop()
+        self.start(self.first, 6443)
+        for name in ("before", "meanwhile-1", f"meanwhile-{count}"):
+            self.assertEqual(self.first.kubectl("get", "secret", name, "-o", "jsonpath={.data.a}").stdout, "Yg==", name)
 
 
 if __name__ == "__main__":

@@ -286,4 +286,24 @@ std::vector<EncryptionProvider> EncryptionConfiguration::providers_of(std::strin
     return {};
 }
 
+EncryptionConfiguration reading_both(const EncryptionConfiguration& used, const EncryptionConfiguration& next) {
+    std::set<std::string> resources;
+    for (const EncryptionConfiguration* each : {&used, &next})
+        for (const EncryptionConfiguration::Rule& rule : each->rules) resources.insert(rule.resources.begin(), rule.resources.end());
+    const auto providers_of = [](const EncryptionConfiguration& configuration, const std::string& named) {
+        const auto [group, resource] = parse_group_resource(named);
+        auto providers = configuration.providers_of(group, resource);
+        if (providers.empty()) providers.push_back({.kind = EncryptionProvider::Kind::Identity});
+        return providers;
+    };
+    EncryptionConfiguration both;
+    for (const std::string& named : resources) {
+        auto providers = providers_of(used, named);
+        for (EncryptionProvider& provider : providers_of(next, named))
+            if (std::ranges::find(providers, provider) == providers.end()) providers.push_back(std::move(provider));
+        both.rules.push_back({.resources = {named}, .providers = std::move(providers)});
+    }
+    return both;
+}
+
 }  // namespace porthole::apiserver

@@ -45,4 +45,7 @@ struct EncryptionConfiguration {
     std::vector<EncryptionProvider> providers_of(std::string_view group, std::string_view resource) const;
 };
 
+/// Writes as `used`, and also reads what `next` writes. Safe to repeat.
+EncryptionConfiguration reading_both(const EncryptionConfiguration& used, const EncryptionConfiguration& next);
+
 }  // namespace porthole::apiserver

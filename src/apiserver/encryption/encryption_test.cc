@@ -40,6 +40,33 @@ TEST(EncryptionConfigurationTest, ReadsEveryProvider) {
     EXPECT_EQ(providers[4].kind, Kind::Identity);
 }
 
+TEST(EncryptionConfigurationTest, CanReadWhatTheNextOneWrites) {
+    const auto with = [](std::vector<std::pair<std::vector<std::string>, std::string>> rules) {
+        EncryptionConfiguration made;
+        for (auto& [resources, key] : rules) {
+            EncryptionProvider provider;
+            if (!key.empty()) provider = {.kind = Kind::Secretbox, .keys = {{key, key}}};
+            made.rules.push_back({std::move(resources), {std::move(provider)}});
+        }
+        return made;
+    };
+    const auto used = with({{{"secrets", "*.apps"}, "a"}}), next = with({{{"secrets"}, "b"}, {{"configmaps"}, "c"}, {{"*.*"}, "d"}});
+    const auto both = reading_both(used, next);
+    const auto keys = [&](const char* group, const char* resource) {
+        std::string names;
+        for (const EncryptionProvider& provider : both.providers_of(group, resource))
+            names += provider.keys.empty() ? "-" : provider.keys.front().name;
+        return names;
+    };
+    EXPECT_EQ(keys("", "secrets"), "ab") << "it writes as before";
+    EXPECT_EQ(keys("", "configmaps"), "-c") << "which was not encrypted";
+    EXPECT_EQ(keys("apps", "deployments"), "ad") << "which the next one encrypts as everything";
+    EXPECT_EQ(keys("batch", "jobs"), "-d");
+    EXPECT_EQ(reading_both(used, with({{{"secrets"}, "b"}})).providers_of("apps", "deployments").back().kind, Kind::Identity)
+        << "which the next one does not encrypt";
+    EXPECT_EQ(reading_both(both, next), both);
+}
+
 TEST(EncryptionConfigurationTest, RefusesABadFileInUpstreamsWords) {
     EXPECT_EQ(error_of(""), "the file is empty");
     EXPECT_EQ(error_of("apiVersion: v1\nkind: Secret"), "no kind \"Secret\" is registered for version \"v1\"");

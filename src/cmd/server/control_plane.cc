@@ -301,6 +301,11 @@ Task<> ControlPlane::follow_certificates() {
                                  .write_admin_kubeconfig = [this] { return write_admin_kubeconfig(); }});
 }
 
+Task<> ControlPlane::follow_encryption() {
+    const bool shared = secrets_ && flags_.encryption.configuration_file.empty();
+    return encryption_.follow(*api_, shared ? [this] { return secrets_->agreed_encryption(); } : ServerEncryption::Agreed());
+}
+
 controllers::Settings ControlPlane::controller_settings(const Pki& pki) const {
     controllers::Settings settings;
     settings.cluster_cidrs = {flags_.cluster_cidr};

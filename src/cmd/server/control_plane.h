@@ -35,7 +35,7 @@ public:
     /// Renews certificates and uses replaced ones. Until cancelled. Requires: start().
     Task<> follow_certificates();
     /// Applies changes of the encryption configuration. Until cancelled.
-    Task<> follow_encryption() { return encryption_.follow(*api_); }
+    Task<> follow_encryption();
     /// Applies changes of the configurations of authentication and authorization. Until cancelled. Requires: start().
     Task<> follow_access() { return access_reload_->follow(*api_); }
     Task<> close();

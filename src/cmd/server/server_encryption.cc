@@ -50,24 +50,31 @@ Result<void> ServerEncryption::open(const EncryptionFlags& flags, const std::str
     encryption_ = std::make_shared<apiserver::StorageEncryption>(
         [log = log_](const apiserver::EncryptionProvider& provider) { return apiserver::make_kms_cipher(provider, log); });
     seen_ = state_of(path_);
-    TRY(auto taken, unwritten_ ? use(*unwritten_, unwritten_->text()) : take_up());
-    hash_ = std::move(taken.hash);
-    providers_ = std::move(taken.providers);
+    Content content;
+    if (unwritten_) {
+        content = {unwritten_->text(), *unwritten_};
+    } else {
+        TRY(content, read());
+    }
+    TRY_VOID(encryption_->use(content.configuration));
+    std::vector<std::string> kinds;
+    for (const apiserver::EncryptionProvider& provider : content.configuration.providers_of("", "secrets"))
+        kinds.push_back(kind_of(provider));
+    providers_ = join(kinds, ",");
+    taken_up(std::move(content));
     return {};
 }
 
-Result<ServerEncryption::TakenUp> ServerEncryption::take_up() const {
-    TRY(const std::string text, read_file(path_));
+Result<ServerEncryption::Content> ServerEncryption::read() const {
+    TRY(std::string text, read_file(path_));
     auto configuration = EncryptionConfiguration::parse(text);
     if (!configuration) return std::move(configuration).error().with_context("encryption provider configuration file " + path_);
-    return use(*configuration, text);
+    return Content{std::move(text), *std::move(configuration)};
 }
 
-Result<ServerEncryption::TakenUp> ServerEncryption::use(const EncryptionConfiguration& configuration, const std::string& text) const {
-    TRY_VOID(encryption_->use(configuration));
-    std::vector<std::string> kinds;
-    for (const apiserver::EncryptionProvider& provider : configuration.providers_of("", "secrets")) kinds.push_back(kind_of(provider));
-    return TakenUp{apiserver::configuration_hash(text), join(kinds, ",")};
+void ServerEncryption::taken_up(Content content) {
+    hash_ = apiserver::configuration_hash(content.text);
+    used_ = std::move(content.configuration);
 }
 
 std::unique_ptr<store::Engine> ServerEncryption::wrap(std::unique_ptr<store::Engine> engine) {
@@ -92,31 +99,54 @@ Result<void> ServerEncryption::check_loaded() {
     return {};
 }
 
-Task<> ServerEncryption::follow(apiserver::ApiServer& api) {
+Task<> ServerEncryption::follow(apiserver::ApiServer& api, Agreed agreed) {
     MonotonicTime tried = world_.loop.now();
     for (;;) {
         CO_TRY_VOID(co_await world_.loop.sleep(LookEvery));
         const bool changed = follows_ && state_of(path_) != seen_;
-        if (changed) CO_TRY_VOID(co_await take_up_changes());
+        const bool due = awaited_ && agreed() == awaited_->text;
+        if (changed) CO_TRY_VOID(co_await take_up_changes(agreed));
+        if (due && !changed) CO_TRY_VOID(co_await change_to(*std::exchange(awaited_, {}), true));
         if (encryption_->unreadable().count == 0 || (!changed && world_.loop.now() - tried < ReopenEvery)) continue;
         tried = world_.loop.now();
         CO_TRY_VOID(co_await restore(api));
     }
 }
 
-Task<> ServerEncryption::take_up_changes() {
+Task<> ServerEncryption::take_up_changes(const Agreed& agreed) {
     seen_ = state_of(path_);
+    awaited_.reset();
+    auto content = co_await run_blocking<Content>(*world_.pool, [this] { return read(); });
+    if (is_cancelled(content)) co_return content.error();
+    if (!content) {
+        not_used(content.error());
+        co_return {};
+    }
+    const bool all_have_it = !agreed || agreed() == content->text;
+    co_return co_await change_to(*std::move(content), all_have_it);
+}
+
+Task<> ServerEncryption::change_to(Content content, bool all_have_it) {
+    const EncryptionConfiguration configuration = all_have_it ? content.configuration : reading_both(used_, content.configuration);
     // It waits for the write in progress, so not on the loop.
-    auto taken = co_await run_blocking<TakenUp>(*world_.pool, [this] { return take_up(); });
-    if (is_cancelled(taken)) co_return taken.error();
-    ++(taken ? reloads_ : failures_);
-    if (taken) {
-        hash_ = std::move(taken->hash);
+    const auto changed = co_await run_blocking<void>(*world_.pool, [&] { return encryption_->use(configuration); });
+    if (is_cancelled(changed)) co_return changed;
+    if (!changed) {
+        not_used(changed.error());
+    } else if (all_have_it) {
+        ++reloads_;
+        taken_up(std::move(content));
         log_.info("the encryption configuration has changed", {{"file", path_}, {"hash", hash_}});
     } else {
-        log_.error("the changed encryption configuration is not used", {{"error", taken.error().message}});
+        awaited_ = std::move(content);
+        log_.info("the changed encryption configuration decrypts, and encrypts once all servers have it", {{"file", path_}});
     }
     co_return {};
+}
+
+void ServerEncryption::not_used(const Error& error) {
+    ++failures_;
+    log_.error("the changed encryption configuration is not used", {{"error", error.message}});
 }
 
 Task<> ServerEncryption::restore(apiserver::ApiServer& api) {

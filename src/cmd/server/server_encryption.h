@@ -1,6 +1,8 @@
 #pragma once
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "apiserver/api_server.h"
@@ -42,18 +44,25 @@ public:
     /// Logs whether values could not be decrypted. Requires: the store has been loaded, and nothing written to it. Error: Conflict if the
     /// key file is missing but values are encrypted, which a new key would make permanent; Io.
     Result<void> check_loaded();
-    /// Applies changes of the file, and makes `api` restore what can be decrypted now, until cancelled.
-    Task<> follow(apiserver::ApiServer& api);
+    /// The text of the file that all servers of the cluster have by now.
+    using Agreed = std::function<std::string()>;
+    /// Applies changes of the file, and makes `api` restore what can be decrypted now, until cancelled. If the file is shared with other
+    /// servers, what it encrypts is read immediately, and it encrypts as soon as it is `agreed`; that is empty for a file that is not
+    /// shared.
+    Task<> follow(apiserver::ApiServer& api, Agreed agreed);
     void append_metrics(std::string& out) const;
 
 private:
-    struct TakenUp {
-        std::string hash, providers;
+    struct Content {
+        std::string text;
+        apiserver::EncryptionConfiguration configuration;
     };
-    /// Blocks. Returns the configuration in use from now on.
-    Result<TakenUp> take_up() const;
-    Result<TakenUp> use(const apiserver::EncryptionConfiguration& configuration, const std::string& text) const;
-    Task<> take_up_changes();
+    Result<Content> read() const;
+    Task<> take_up_changes(const Agreed& agreed);
+    /// Uses it, or only reads with it, too. What cannot be used is logged.
+    Task<> change_to(Content content, bool all_have_it);
+    void taken_up(Content content);
+    void not_used(const Error& error);
     Task<> restore(apiserver::ApiServer& api);
 
     RealWorld& world_;
@@ -61,6 +70,8 @@ private:
     std::string path_, hash_, providers_;
     FileState seen_;                                               ///< of the file in use
     std::optional<apiserver::EncryptionConfiguration> unwritten_;  ///< with a new key, until it is certain that no other is needed
+    apiserver::EncryptionConfiguration used_;                      ///< by which values are encrypted
+    std::optional<Content> awaited_;                               ///< read by already, and not agreed yet
     bool follows_ = false;
     std::uint64_t reloads_ = 0, failures_ = 0;
     std::shared_ptr<apiserver::StorageEncryption> encryption_;

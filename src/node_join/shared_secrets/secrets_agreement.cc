@@ -288,6 +288,11 @@ Task<SecretsAgreement::Use> SecretsAgreement::look() {
     co_return agreed_on ? use : Use::None;
 }
 
+std::string SecretsAgreement::agreed_encryption() const {
+    const auto found = stored_.secrets.files.find("encryption.yaml");
+    return found != stored_.secrets.files.end() && seams_.loop.now() >= hold_until_ ? found->second : "";
+}
+
 void SecretsAgreement::warn_once(const Error& error) {
     if (error.message == warned_) return;
     warned_ = error.message;

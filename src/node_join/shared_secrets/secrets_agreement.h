@@ -19,8 +19,8 @@ namespace porthole::node_join {
 ///
 /// Changes of these files by `porthole certs` on one machine reach the others: a server whose files differ from the last agreement replaces
 /// the key, unless another server has done so since. A server with new secrets, from its files or from etcd, accepts what they have signed
-/// immediately, and signs with them once the others have had time to follow. If two machines change them concurrently, the first change is
-/// kept.
+/// immediately, and signs and encrypts with them once the others have had time to follow. If two machines change them concurrently, the
+/// first change is kept.
 ///
 /// Lives on `loop`. References outlive it.
 class SecretsAgreement {
@@ -61,6 +61,9 @@ public:
     Task<> agree();
     /// One check for changes, in the files or in etcd. Requires: agree().
     Task<Use> look();
+    /// encryption.yaml as all servers have it: what is encrypted by it can be read by each of them. "" until all have had time to follow
+    /// the last change.
+    std::string agreed_encryption() const;
     Task<> close() { return client_->close(); }
 
 private:

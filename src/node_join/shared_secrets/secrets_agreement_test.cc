@@ -254,6 +254,26 @@ TEST_F(SecretsAgreementTest, ARotationIsUsedWhenTheOthersHaveIt) {
     EXPECT_EQ(digest("b"), digest("a"));
 }
 
+TEST_F(SecretsAgreementTest, AKeyOfEncryptionIsAgreedOnWhenAllHaveIt) {
+    SecretsAgreement &a = running("a"), &b = running("b");
+    const std::string before = a.agreed_encryption();
+    EXPECT_EQ(before, "the key of a");
+    EXPECT_EQ(b.agreed_encryption(), before);
+    ASSERT_TRUE(write_durably(data("a") / "encryption.yaml", "another key"));
+    EXPECT_EQ(a.agreed_encryption(), before) << "not shared yet";
+    EXPECT_EQ(use(a), Use::Accept);
+    EXPECT_EQ(a.agreed_encryption(), "") << "the other server does not have it yet";
+    loop_.advance(SecretsAgreement::OthersFollow / 2);
+    EXPECT_EQ(use(b), Use::Accept);
+    EXPECT_EQ(read_file(data("b") / "encryption.yaml").value_or(""), "another key");
+    EXPECT_EQ(b.agreed_encryption(), "");
+    loop_.advance(SecretsAgreement::OthersFollow / 2);
+    EXPECT_EQ(a.agreed_encryption(), "another key");
+    EXPECT_EQ(b.agreed_encryption(), "");
+    loop_.advance(SecretsAgreement::OthersFollow / 2);
+    EXPECT_EQ(b.agreed_encryption(), "another key");
+}
+
 TEST_F(SecretsAgreementTest, OfThreeServersNoneSignsBeforeAllVerify) {
     SecretsAgreement &a = running("a"), &b = running("b"), &c = running("c");
     ASSERT_TRUE(start_service_account_key_rotation(data("a") / "pki", loop_.wall_now()));
