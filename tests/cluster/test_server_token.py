@@ -94,6 +94,20 @@ class ServerToken(NetworkCase):
         said = self.refusal("cidr", "--server-token-file", self.token, "--service-cidr", "10.0.0.0/16", "--cluster-dns", "10.0.0.10")
         self.assertIn("--service-cidr is 10.0.0.0/16 here and 10.96.0.0/12 on the cluster's other servers", said)
 
+    @slow
+    def test_another_token_is_taken_from_the_file(self):
+        self.start_both_at_once()
+        sealed = lambda: json.loads(self.etcd.ctl("get", "/registry/_porthole/shared-secrets", "-w", "json").stdout)["kvs"][0]["value"]
+        before = sealed()
+        old = self.token_file("old", self.token.read_text().strip())
+        self.token_file("token", secrets.token_hex(32))
+        eventually(lambda: sealed() != before, 30, "a server has seen it")
+        self.assertIn("is not the one with which the servers of this cluster", self.refusal("late", "--server-token-file", old))
+        self.second.stop()
+        self.start(self.second, 7443)
+        token = self.first.kubectl("create", "token", "default").stdout.strip()
+        self.assertEqual(self.whoami(self.second, token), "system:serviceaccount:default:default")
+
     def test_new_keys_are_not_made_for_a_cluster_that_has_run_without_a_token(self):
         self.first.start("--port", 6443, "--etcd-servers", self.etcd.urls())
         self.first.kubectl("create", "secret", "generic", "hidden", "--from-literal=password=plain-text")

@@ -43,6 +43,7 @@ Task<std::unique_ptr<SecretsAgreement>> agree_on_secrets(RealWorld& world, Serve
     SecretsAgreement::Options options{.data = data.root(), .local_key = flags.encryption.configuration_file.empty()};
     if (!flags.server_token_file.empty()) {
         CO_TRY(options.token, read_server_token(flags.server_token_file));
+        options.read_token = [file = flags.server_token_file] { return read_server_token(file); };
         if (!is_private(flags.server_token_file))
             log.warn("others than its owner have access to the server token: chmod 600", {{"file", flags.server_token_file}});
     }

@@ -37,7 +37,11 @@ Error explained(Error error, const std::string& key) {
 }  // namespace
 
 SecretsAgreement::SecretsAgreement(Seams seams, std::unique_ptr<Client> client, Options options)
-    : seams_(std::move(seams)), client_(std::move(client)), options_(std::move(options)), key_(options_.etcd_prefix + Key) {}
+    : seams_(std::move(seams)),
+      client_(std::move(client)),
+      options_(std::move(options)),
+      key_(options_.etcd_prefix + Key),
+      token_(options_.token) {}
 
 Task<SecretsAgreement::Found> SecretsAgreement::find() {
     // In one transaction: a first start that comes in between would be taken for a cluster without shared secrets.
@@ -60,9 +64,8 @@ Task<SecretsAgreement::Found> SecretsAgreement::find() {
     co_return found;
 }
 
-Task<SecretsAgreement::Stored> SecretsAgreement::open(KeyValue sealed) {
-    auto opened = co_await run_blocking<std::string>(
-        seams_.pool, [&token = options_.token, &sealed] { return net::open_with_password(token, sealed.value); });
+Task<SecretsAgreement::Stored> SecretsAgreement::open(KeyValue sealed, std::string token) {
+    auto opened = co_await run_blocking<std::string>(seams_.pool, [&] { return net::open_with_password(token, sealed.value); });
     if (is_cancelled(opened)) co_return opened.error();
     if (!opened) co_return explained(opened.error(), key_);
     auto secrets = SharedSecrets::parse(*opened);
@@ -96,8 +99,8 @@ Result<SharedSecrets> SecretsAgreement::own(bool has_cluster) const {
     return *std::move(files);
 }
 
-Task<SecretsAgreement::Stored> SecretsAgreement::put(SharedSecrets secrets, std::int64_t expected) {
-    CO_TRY(std::string sealed, co_await run_blocking<std::string>(seams_.pool, [&token = options_.token, text = secrets.text()] {
+Task<SecretsAgreement::Stored> SecretsAgreement::put(SharedSecrets secrets, std::int64_t expected, std::string token) {
+    CO_TRY(std::string sealed, co_await run_blocking<std::string>(seams_.pool, [&token, text = secrets.text()] {
                return Result<std::string>(net::seal_with_password(token, text));
            }));
     TxnRequest request{.compare = {{.target = Compare::Target::Mod, .key = key_, .mod_revision = expected}},
@@ -113,7 +116,7 @@ Task<SecretsAgreement::Stored> SecretsAgreement::put(SharedSecrets secrets, std:
     CO_TRY(const TxnResponse answer, co_await client_->txn(std::move(request)));
     const auto& read = answer.responses.empty() ? std::nullopt : answer.responses.back().response_range;
     if (!read || read->kvs.empty()) co_return Error(Reason::Conflict, key_ + " in etcd has been deleted by another program: try again");
-    co_return co_await open(read->kvs.front());
+    co_return co_await open(read->kvs.front(), std::move(token));
 }
 
 Result<void> SecretsAgreement::check_settings(const SharedSecrets& stored) const {
@@ -212,7 +215,7 @@ Task<bool> SecretsAgreement::settle(Stored stored) {
             fresh.cluster = stored.secrets.cluster;
             fresh.settings = stored.secrets.settings;
             fresh.generation = stored.secrets.generation + 1;
-            CO_TRY(stored, co_await put(std::move(fresh), stored.mod_revision));
+            CO_TRY(stored, co_await put(std::move(fresh), stored.mod_revision, token_));
             changed = true;
             seams_.log.info("the keys in the data directory have changed, and are shared with the other servers");
         }
@@ -241,10 +244,10 @@ Task<> SecretsAgreement::agree() {
     }
     Stored stored;
     if (found.sealed) {
-        CO_TRY(stored, co_await open(std::move(*found.sealed)));
+        CO_TRY(stored, co_await open(std::move(*found.sealed), token_));
     } else {
         CO_TRY(const SharedSecrets made, own(found.has_cluster));
-        CO_TRY(stored, co_await put(made, 0));
+        CO_TRY(stored, co_await put(made, 0, token_));
         // What `porthole certs` has written meanwhile is then newer than what was agreed on, and is shared.
         CO_TRY(const bool has_files, has_file(options_.data / "pki/ca.crt"));
         if (has_files && stored.secrets.cluster == made.cluster) CO_TRY_VOID(write_shared_mark(options_.data, mark_of(stored.secrets)));
@@ -263,13 +266,34 @@ Task<> SecretsAgreement::look_at_etcd() {
     CO_TRY(const RangeResponse answer, co_await client_->range({.key = key_}));
     if (answer.kvs.empty())
         co_return Error(Reason::NotFound, key_ + " has been deleted from etcd: start this server again, so that it shares its secrets");
+    std::string token = token_;
+    if (options_.read_token) {
+        CO_TRY(token, options_.read_token());
+    }
     Stored stored = stored_;
     const bool fresh = answer.kvs.front().mod_revision != stored_.mod_revision;
     if (fresh) {
-        CO_TRY(stored, co_await open(answer.kvs.front()));
+        auto opened = co_await open(answer.kvs.front(), token);
+        if (opened) {
+            token_ = token;  // another server has sealed them with it
+        } else if (token != token_) {
+            opened = co_await open(answer.kvs.front(), token_);
+        }
+        CO_TRY(stored, std::move(opened));
     }
     CO_TRY(const bool changed, co_await settle(std::move(stored)));
     if (changed || fresh) hold_until_ = seams_.loop.now() + OthersFollow;
+    if (token != token_) CO_TRY_VOID(co_await change_token(std::move(token)));
+    co_return {};
+}
+
+Task<> SecretsAgreement::change_token(std::string token) {
+    SharedSecrets secrets = stored_.secrets;
+    ++secrets.generation;
+    CO_TRY(Stored sealed, co_await put(std::move(secrets), stored_.mod_revision, token));
+    CO_TRY_VOID(co_await settle(std::move(sealed)));
+    token_ = std::move(token);
+    seams_.log.info("the secrets that servers share are sealed with the changed token");
     co_return {};
 }
 

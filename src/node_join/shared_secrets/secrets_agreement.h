@@ -33,7 +33,9 @@ public:
     struct Options {
         std::string etcd_prefix = "/registry";  ///< without a slash at its end
         std::filesystem::path data;
-        std::string token;              ///< "": this server shares nothing
+        std::string token;  ///< "": this server shares nothing
+        /// The token that is wanted now: where it has changed, the secrets are sealed with it. Empty: it does not change.
+        std::function<Result<std::string>()> read_token;
         SharedSecrets::Texts settings;  ///< that must be the same on every server
         bool local_key = true;          ///< secrets are encrypted with encryption.yaml of the data directory
         std::string new_encryption;     ///< that file, should a new cluster need one; "" without local_key
@@ -77,11 +79,11 @@ private:
         std::int64_t fresh_lease = 0;  ///< that of a change which not all servers may have; 0: there was none
     };
     Task<Found> find();
-    Task<Stored> open(store::etcd::KeyValue sealed);
+    Task<Stored> open(store::etcd::KeyValue sealed, std::string token);
     /// This server's initial secrets. `fresh`: just created.
     Result<SharedSecrets> own(bool has_cluster) const;
     /// Writes `secrets` to etcd if the key is still at `expected` (0: absent). Returns the content afterwards.
-    Task<Stored> put(SharedSecrets secrets, std::int64_t expected);
+    Task<Stored> put(SharedSecrets secrets, std::int64_t expected, std::string token);
     Result<void> check_settings(const SharedSecrets& stored) const;
     /// That the data directory, with `files`, is of the stored cluster. Error: Conflict.
     Result<void> check_cluster(const SharedSecrets& stored, const SharedSecrets& files, const std::optional<SharedMark>& mark) const;
@@ -97,12 +99,15 @@ private:
     Result<void> check_generation(const SharedSecrets& stored, const std::optional<SharedMark>& mark) const;
     Result<void> take(const SharedSecrets& stored) const;
     Task<> look_at_etcd();
+    /// Seals what is agreed on with another token.
+    Task<> change_token(std::string token);
     void warn_once(const Error& error);
 
     const Seams seams_;
     const std::unique_ptr<store::etcd::Client> client_;
     const Options options_;
     const std::string key_;
+    std::string token_;
     Stored stored_;  ///< as last opened
     MonotonicTime hold_until_{};
     std::string warned_;

@@ -35,8 +35,10 @@ protected:
     }
     fs::path data(const std::string& name) const { return root_ / name; }
     SecretsAgreement& server(const std::string& name, std::string token = "the token") {
+        tokens_[name] = token;
         SecretsAgreement::Options options{.data = data(name),
-                                          .token = std::move(token),
+                                          .token = token,
+                                          .read_token = [this, name]() -> Result<std::string> { return tokens_.at(name); },
                                           .settings = {{"--service-cidr", cidr_}},
                                           .local_key = local_key_,
                                           .new_encryption = local_key_ ? "the key of " + name : "",
@@ -84,6 +86,7 @@ protected:
     fs::path root_ = fs::temp_directory_path() / ("porthole-agreement-" + std::to_string(::getpid()));
     std::string cidr_ = "10.96.0.0/12";
     bool local_key_ = true, no_objects_ = false;
+    std::map<std::string, std::string> tokens_;  ///< in the file of each server
     std::vector<std::pair<std::string, std::unique_ptr<SecretsAgreement>>> servers_;
 };
 
@@ -447,6 +450,48 @@ TEST_F(SecretsAgreementTest, WhileEtcdIsAwayOnlyWhatWasAgreedOnIsUsed) {
     EXPECT_FALSE(look(a)) << "now it is shared";
     loop_.advance(SecretsAgreement::OthersFollow);
     EXPECT_TRUE(look(a));
+}
+
+TEST_F(SecretsAgreementTest, AChangedTokenSealsTheSecrets) {
+    SecretsAgreement &a = running("a"), &b = running("b");
+    tokens_["a"] = "another token";
+    EXPECT_TRUE(look(a));
+    EXPECT_TRUE(net::open_with_password("another token", etcd_.value(Key)));
+    EXPECT_FALSE(net::open_with_password("the token", etcd_.value(Key)));
+    EXPECT_THAT(start("c"), testing::HasSubstr("is not the one with which the servers of this cluster share"));
+    EXPECT_TRUE(look(b)) << "with what was agreed on";
+
+    ASSERT_TRUE(start_service_account_key_rotation(data("a") / "pki", loop_.wall_now()));
+    EXPECT_EQ(use(a), Use::Accept);
+    EXPECT_TRUE(look(b));
+    EXPECT_NE(digest("b"), digest("a")) << "it cannot know";
+    tokens_["b"] = "another token";
+    EXPECT_EQ(use(b), Use::Accept);
+    EXPECT_EQ(digest("b"), digest("a"));
+    EXPECT_EQ(start("d", "another token"), "");
+}
+
+TEST_F(SecretsAgreementTest, OfServersWithOneFileOneSealsAgain) {
+    SecretsAgreement &a = running("a"), &b = running("b");
+    tokens_["a"] = tokens_["b"] = "another token";
+    EXPECT_TRUE(look(a));
+    const std::string sealed = etcd_.value(Key);
+    use(b);
+    EXPECT_EQ(etcd_.value(Key), sealed);
+    ASSERT_TRUE(start_service_account_key_rotation(data("b") / "pki", loop_.wall_now()));
+    EXPECT_EQ(use(b), Use::Accept);
+    EXPECT_EQ(use(a), Use::Accept);
+    EXPECT_EQ(digest("b"), digest("a"));
+}
+
+TEST_F(SecretsAgreementTest, AChangeThatWasSealedWithTheTokenOfBeforeIsNotLost) {
+    SecretsAgreement &a = running("a"), &b = running("b");
+    ASSERT_TRUE(start_service_account_key_rotation(data("b") / "pki", loop_.wall_now()));
+    EXPECT_EQ(use(b), Use::Accept);
+    tokens_["a"] = "another token";
+    EXPECT_EQ(use(a), Use::Accept);
+    EXPECT_EQ(digest("a"), digest("b"));
+    EXPECT_TRUE(net::open_with_password("another token", etcd_.value(Key)));
 }
 
 TEST_F(SecretsAgreementTest, WithoutATokenNothingIsShared) {
