@@ -109,6 +109,33 @@ TEST_F(KubeletTest, AMachineThatTellsNothingOfItsHardwareIsANodeNevertheless) {
     }));
 }
 
+// EMU-12
+TEST_F(KubeletTest, ANodeIsLabelledWithTheWineOfItsPods) {
+    const auto wine = [&] {
+        const auto node = api.find<core::Node>({"", "n1"});
+        const auto label = node ? node->metadata.labels.find("porthole.dev/wine-version") : std::map<std::string, std::string>::iterator();
+        return node && label != node->metadata.labels.end() ? label->second : "";
+    };
+    ASSERT_TRUE(until([&] { return !api.find<core::Node>({"", "n1"})->status.node_info.container_runtime_version.empty(); }));
+    EXPECT_EQ(wine(), "") << "of containerd";
+    const auto start_with = [&](const char* version) {
+        stop();
+        runtime.runtime_name = "porthole-wine";
+        runtime.runtime_version = version;
+        start();
+    };
+    start_with("0.1.0+wine-8.0");
+    EXPECT_TRUE(until([&] { return wine() == "8.0"; }));
+    start_with("0.1.0+wine-10.0");
+    EXPECT_TRUE(until([&] { return wine() == "10.0"; })) << "another one after a start";
+    const auto reported = [&] { return api.find<core::Node>({"", "n1"})->status.node_info.container_runtime_version; };
+    for (const char* odd : {"0.1.0+wine-10 (Debian)", "0.1.0+wine-10-"}) {
+        start_with(odd);
+        EXPECT_TRUE(until([&] { return reported() == std::string("porthole-wine://") + odd; })) << "the node is reported nevertheless";
+        EXPECT_EQ(wine(), "10.0");
+    }
+}
+
 TEST_F(KubeletTest, ARuntimeThatIsTooOldMakesTheNodeNotReadyUntilItIsUpgraded) {
     const auto condition = [&] { return api.find<core::Node>({"", "n1"})->status.conditions.back(); };
     loop.advance(5s);

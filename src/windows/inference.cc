@@ -19,7 +19,8 @@ std::pair<std::string_view, std::string_view> chosen_by(const std::map<std::stri
     for (const std::string_view key : OsKeys)
         if (const auto found = labels.find(std::string(key)); found != labels.end()) return {key, found->second};
     // Labels that nodes of Windows alone have.
-    if (labels.contains(std::string(BuildLabel))) return {BuildLabel, "windows"};
+    for (const std::string_view key : {BuildLabel, WineLabel})
+        if (labels.contains(std::string(key))) return {key, "windows"};
     return {};
 }
 

@@ -26,6 +26,8 @@ TEST(WindowsInference, ThePodSaysItsSystemInManyWays) {
          R"(spec.nodeSelector["beta.kubernetes.io/os"] is windows)", true},
         {"build", R"({"nodeSelector":{"node.kubernetes.io/windows-build":"10.0.20348"}})", "windows",
          R"(spec.nodeSelector["node.kubernetes.io/windows-build"] is one of Windows nodes)", true},
+        {"Wine", R"({"nodeSelector":{"porthole.dev/wine-version":"10.0"}})", "windows",
+         R"(spec.nodeSelector["porthole.dev/wine-version"] is one of Windows nodes)", true},
         {"affinity", R"({"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[
             {"matchExpressions":[{"key":"kubernetes.io/os","operator":"In","values":["windows"]}]}]}}}})",
          "windows", "spec.affinity.nodeAffinity requires windows", true},

@@ -27,6 +27,12 @@ Runtime runtime_of(std::string_view reported) {
     return made;
 }
 
+std::string wine_version_of(std::string_view reported) {
+    constexpr std::string_view Runtime = "porthole-wine://", Separator = "+wine-";
+    const std::size_t at = reported.find(Separator);
+    return reported.starts_with(Runtime) && at != reported.npos ? std::string(reported.substr(at + Separator.size())) : "";
+}
+
 bool runs_host_processes(const Runtime& runtime) {
     const std::pair version(runtime.major, runtime.minor);
     if (runtime.name == "containerd") return version == std::pair(0u, 0u) || version >= FirstContainerdWithHostProcesses;

@@ -28,6 +28,13 @@ TEST(WindowsRuntime, IsReadAsNodesReportIt) {
     }
 }
 
+// EMU-12
+TEST(WindowsRuntime, OfAnEmulatedHostTellsItsWine) {
+    EXPECT_EQ(wine_version_of("porthole-wine://0.1.0+wine-10.0"), "10.0");
+    for (const char* other : {"", "porthole-wine", "porthole-wine://0.1.0", "containerd://1.6.20", "containerd://1.7.0+wine-10.0"})
+        EXPECT_EQ(wine_version_of(other), "") << other;
+}
+
 // SEC-11, LIM-24, POD-18
 TEST(WindowsRuntime, CanDoWhatItsVersionCan) {
     const struct {

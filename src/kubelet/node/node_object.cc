@@ -1,9 +1,22 @@
 #include "kubelet/node/node_object.h"
 
+#include <algorithm>
+#include <cctype>
+
+#include "windows/runtime.h"
+
 namespace porthole::kubelet {
 namespace {
 
 const std::string& hostname_of(const NodeIdentity& identity) { return identity.hostname.empty() ? identity.name : identity.hostname; }
+
+/// A runtime may say what it likes; the whole report would be refused for a label that is none.
+bool is_label_value(const std::string& text) {
+    constexpr std::size_t Longest = 63;
+    const auto is_alphanumeric = [](unsigned char c) { return c < 0x80 && std::isalnum(c); };
+    if (text.empty() || text.size() > Longest || !is_alphanumeric(text.front()) || !is_alphanumeric(text.back())) return false;
+    return std::ranges::all_of(text, [&](unsigned char c) { return is_alphanumeric(c) || c == '.' || c == '-' || c == '_'; });
+}
 
 core::NodeAddress address(const char* type, const std::string& value) {
     core::NodeAddress made;
@@ -38,6 +51,12 @@ std::map<std::string, std::string> system_labels(const HostFacts& facts) {
     }
     if (!facts.windows_build.empty()) labels["node.kubernetes.io/windows-build"] = facts.windows_build;
     return labels;
+}
+
+std::map<std::string, std::string> runtime_labels(const std::string& runtime_version) {
+    const std::string wine = windows::wine_version_of(runtime_version);
+    if (!is_label_value(wine)) return {};
+    return {{std::string(windows::WineLabel), wine}};
 }
 
 std::vector<core::NodeAddress> node_addresses(const NodeIdentity& identity) {

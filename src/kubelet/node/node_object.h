@@ -34,6 +34,8 @@ Result<core::Taint> parse_taint(const std::string& text);
 
 /// The labels that selectors rely on: they follow from the machine, and are restored when changed.
 std::map<std::string, std::string> system_labels(const HostFacts& facts);
+/// The same of the container runtime, "" if it is not known yet: on an emulated Windows host, the version of Wine that its pods have.
+std::map<std::string, std::string> runtime_labels(const std::string& runtime_version);
 /// The addresses in a node's status.
 std::vector<core::NodeAddress> node_addresses(const NodeIdentity& identity);
 /// The object of a new node, without a status.

@@ -233,7 +233,9 @@ Task<> NodeReporter::report() {
         if (is_not_found(node)) registered_ = false;
         co_return std::move(node).error();
     }
-    CO_TRY(node, co_await correct_labels(std::move(*node), system_labels(facts_)));
+    auto labels = system_labels(facts_);
+    labels.merge(runtime_labels(services_.health().runtime_version));
+    CO_TRY(node, co_await correct_labels(std::move(*node), std::move(labels)));
     const core::NodeStatus before = node->status;
     fill_status(node->status);
     const bool changed = !(without_heartbeats(before) == without_heartbeats(node->status));
