@@ -7,6 +7,7 @@
 #include "cmd/store/embedded_side.h"
 #include "cmd/store/etcd_side.h"
 #include "local_cluster/control_plane/cluster_backup.h"
+#include "provision/remote_script.h"
 
 namespace porthole::cmd {
 
@@ -17,8 +18,8 @@ namespace {
 std::string next_command(const DataDir& data, const std::optional<ClusterOptions>& options) {
     if (!options) return "porthole server" + data.flag();
     const ClusterOptions usual;
-    std::string command = "porthole up --nodes linux=" + std::to_string(options->linux_nodes);
-    for (const std::string& profile : options->windows_nodes) command += ",windows=1:" + profile;
+    const std::string nodes = nodes_text(*options);
+    std::string command = "porthole up --nodes " + (nodes.contains('@') ? provision::quote_for_shell({nodes}) : nodes);
     const auto add = [&](const char* flag, const std::string& value, const std::string& usual_value) {
         if (value != usual_value) command += std::string(" ") + flag + " " + value;
     };

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdio>
 
 #include "base/version.h"
@@ -16,6 +17,7 @@
 #include "runtime/files/file_system.h"
 #include "schema/json/json.h"
 #include "schema/value.h"
+#include "windows/runtime.h"
 
 namespace porthole::cmd {
 
@@ -90,6 +92,15 @@ std::string readiness(const Result<Answers>& answers, const std::string& name) {
     return "NotRegistered";
 }
 
+/// The version of Wine that the pods of the node `name` have, as it reports; "" if it runs none, or that is not known.
+std::string wine_of(const Result<Answers>& answers, const std::string& name) {
+    const Value* items = answers ? answers->nodes.find("items") : nullptr;
+    if (!items || !items->is_array()) return "";
+    const auto found = std::ranges::find(items->as_array(), name, [](const Value& node) { return node.string_at({"metadata", "name"}); });
+    if (found == items->as_array().end()) return "";
+    return windows::wine_version_of(found->string_at({"status", "nodeInfo", "containerRuntimeVersion"}));
+}
+
 Value describe(const Cluster& cluster, const DataDir& data, const Result<Answers>& answers) {
     Value status =
         Value::object({{"running", is_running(cluster.supervisor)}, {"server", cluster.server_url()}, {"data", data.root().string()}});
@@ -104,6 +115,8 @@ Value describe(const Cluster& cluster, const DataDir& data, const Result<Answers
                                                             {"address", node.address},
                                                             {"system", node.is_windows() ? "windows" : "linux"},
                                                             {"emulates", node.windows_profile},
+                                                            {"wine", wine_of(answers, node.name)},
+                                                            {"wineRoot", node.wine_root},
                                                             {"status", readiness(answers, node.name)},
                                                             {"networkNamespace", node.network_namespace}}));
     }
@@ -134,11 +147,13 @@ void print_text(const Value& status) {
     if (status.find("storeQuotaExceeded"))
         std::printf("The store exceeds its quota: creates and updates are refused until something has been deleted.\n\n");
     print_control_plane(status);
-    std::printf("%-12s %-24s %-16s %s\n", "NODE", "SYSTEM", "ADDRESS", "STATUS");
+    std::printf("%-12s %-34s %-16s %s\n", "NODE", "SYSTEM", "ADDRESS", "STATUS");
     for (const Value& node : status.find("nodes")->as_array()) {
         const std::string& profile = node.find("emulates")->as_string();
-        const std::string system = profile.empty() ? node.find("system")->as_string() : "windows " + profile + " (emulated)";
-        std::printf("%-12s %-24s %-16s %s\n", node.find("name")->as_string().c_str(), system.c_str(),
+        const std::string& wine = node.find("wine")->as_string();
+        const std::string system = profile.empty() ? node.find("system")->as_string()
+                                                   : "windows " + profile + " (emulated" + (wine.empty() ? ")" : ", Wine " + wine + ")");
+        std::printf("%-12s %-34s %-16s %s\n", node.find("name")->as_string().c_str(), system.c_str(),
                     node.find("address")->as_string().c_str(), node.find("status")->as_string().c_str());
     }
     std::printf("\n%-24s %-8s %s\n", "PROCESS", "PID", "STATUS");

@@ -80,20 +80,31 @@ ClusterOptions keep_options(const CLI::App& app, ClusterOptions known, const Clu
     return known;
 }
 
-/// The supervisor may be started in another directory. "installed" is none.
+/// The supervisor may be started in another directory.
 void complete_wine_root(std::string& folder) {
-    if (folder == "installed") folder.clear();
     std::error_code ignored;  // of a working directory that has gone
-    if (!folder.empty()) folder = std::filesystem::absolute(folder, ignored).lexically_normal().string();
+    if (!folder.empty() && folder != WindowsNode::Installed)
+        folder = std::filesystem::absolute(folder, ignored).lexically_normal().string();
+}
+
+Result<void> read_nodes(const std::string& text, ClusterOptions& options) {
+    TRY_VOID(parse_typed_nodes(text, options));
+    for (WindowsNode& node : options.windows_nodes) {
+        complete_wine_root(node.wine_root);
+        if (auto checked = check_wine_root_text(node.wine_root); !checked)
+            return std::move(checked).error().with_context("--nodes " + text + ": the Wine root");
+    }
+    return {};
 }
 
 /// Whoever does not say how the cluster should be wants it as it is.
 Result<void> read_options(const CLI::App& app, UpFlags& flags, const DataDir& data) {
     complete_wine_root(flags.options.wine_root);
+    if (flags.options.wine_root == WindowsNode::Installed) flags.options.wine_root.clear();
     if (auto known = Cluster::load(data); known && !known->options.foreign) {
         flags.options = keep_options(app, std::move(known->options), flags.options);
     } else if (const char* nodes = std::getenv("PORTHOLE_NODES")) {
-        TRY_VOID(parse_typed_nodes(nodes, flags.options));
+        TRY_VOID(read_nodes(nodes, flags.options));
     }
     flags.options.servers = flags.servers.value_or(flags.options.servers);
     TRY_VOID(check_servers(flags.options.servers));
@@ -112,7 +123,7 @@ Result<void> read_options(const CLI::App& app, UpFlags& flags, const DataDir& da
         TRY(flags.options.server_arguments, parse_server_arguments(flags.server_arguments));
         TRY_VOID(check_server_arguments(flags.options.server_arguments));
     }
-    return flags.nodes.empty() ? Result<void>() : parse_typed_nodes(flags.nodes, flags.options);
+    return flags.nodes.empty() ? Result<void>() : read_nodes(flags.nodes, flags.options);
 }
 
 /// Before anything is made, whether the servers know the options that they will be given.
@@ -147,17 +158,18 @@ std::vector<CLI::Option*> add_cluster_flags(CLI::App& app, UpFlags& flags) {
     app.add_option("--file,-f", flags.file, "a file that describes the cluster, instead of the flags below");
     return {
         app.add_option("--nodes", flags.nodes,
-                       "SYSTEM=COUNT[:RELEASE], separated by commas, for example linux=2 or linux=1,windows=2 or "
-                       "linux=1,windows=1:2019,windows=1:2025 "
+                       "SYSTEM=COUNT[:RELEASE][@WINE-ROOT], separated by commas, for example linux=2 or linux=1,windows=2 or "
+                       "linux=1,windows=1:2019,windows=1:2025@/srv/wine-10 "
                        "(default: what the cluster has; for a new cluster PORTHOLE_NODES, or linux=1)"),
         app.add_option("--servers", flags.servers,
                        "number of API servers: 1 with the embedded store, or 3 or 5 on an etcd with as many members; later starts keep it "
                        "(default: what the cluster has, or 1)"),
         app.add_flag("--hardened", options.hardened,
                      "configure the cluster as the CIS Kubernetes Benchmark requires (`porthole doctor` checks it); later starts keep it"),
-        app.add_option("--wine-root", options.wine_root,
-                       "directory with another Wine than the installed one, for the pods of emulated Windows nodes; "
-                       "packaging/wine_root.py makes one; later starts keep it (default: what the cluster has; `installed` for none)"),
+        app.add_option(
+            "--wine-root", options.wine_root,
+            "directory with another Wine than the installed one, for the pods of emulated Windows nodes that name none in --nodes; "
+            "packaging/wine_root.py makes one; later starts keep it (default: what the cluster has; `installed` for none)"),
         app.add_option("--server-arg", flags.server_arguments,
                        "NAME=VALUE: an option of `porthole server` for the API servers; can be repeated, and later starts keep it "
                        "(default: those that the cluster has; '' for none)"),

@@ -53,7 +53,7 @@ int join(WinnodeFlags flags) {
     options.linux_nodes = 0;
     std::error_code ignored;  // of a working directory that has gone
     if (!options.wine_root.empty()) options.wine_root = std::filesystem::absolute(options.wine_root, ignored).string();
-    options.windows_nodes.assign(static_cast<std::size_t>(flags.count), flags.profile);
+    options.windows_nodes.assign(static_cast<std::size_t>(flags.count), {.profile = flags.profile});
 
     RealWorld world;
     const DataDir data(flags.data);

@@ -15,7 +15,7 @@ using testing::HasSubstr;
 class PlannedCluster : public testing::Test {
 protected:
     PlannedCluster() {
-        options.windows_nodes = {"2022"};
+        options.windows_nodes = {{"2022"}};
         fs::create_directories(data.node("windows-1"));
         EXPECT_TRUE(Cluster{.options = options}.save(data));
     }

@@ -105,8 +105,8 @@ Result<std::vector<MachineDescription>> read_machines(std::string_view yaml, con
     std::vector<MachineDescription> machines;
     for (const Fields& pool : pools) {
         if (!pool.value().find("hosts")) {  // a misspelled list would look like one whose machines are to be removed
-            TRY_VOID(pool.check(
-                {"name", "os", "user", "port", "identityFile", "knownHosts", "labels", "taints", "joinFlags", "release", "count"}));
+            TRY_VOID(pool.check({"name", "os", "user", "port", "identityFile", "knownHosts", "labels", "taints", "joinFlags", "release",
+                                 "count", "wineRoot"}));
             continue;
         }
         TRY(const auto more, read_pool(pool, place));

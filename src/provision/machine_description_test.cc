@@ -16,6 +16,7 @@ Result<std::vector<MachineDescription>> read(const std::string& pools) {
 TEST(MachineDescription, HostsGetWhatTheirPoolSaysUnlessTheySayItThemselves) {
     const auto machines = read(R"(
       {os: linux, count: 2},
+      {os: windows, release: "2019", wineRoot: /srv/wine-10},
       {name: web, os: linux, user: admin, port: 2222, identityFile: keys/id, knownHosts: ~/.ssh/known, labels: {tier: web},
        taints: ["dedicated=web:NoSchedule"], joinFlags: ["--max-pods=50", "--shared-disk"],
        hosts: [{name: web-1, address: 192.0.2.11}, {name: web-2, address: "2001:db8::1", user: root, port: 22, identityFile: /root/key}]},
@@ -58,6 +59,7 @@ TEST(MachineDescription, NamesTheFieldThatIsWrong) {
         {"{os: linux, host: [{name: a, address: b}]}", "spec.pools[0].host: unknown field"},
         {"{os: linux, hosts: []}", "spec.pools[0].hosts: must be a list of 1 to 500 hosts"},
         {"{os: linux, count: 2, hosts: [{name: a, address: b}]}", "spec.pools[0].count: unknown field"},
+        {"{os: windows, wineRoot: /a, hosts: [{name: a, address: b}]}", "spec.pools[0].wineRoot: unknown field"},
         {"{os: linux, password: x, hosts: [{name: a, address: b}]}", "spec.pools[0].password: unknown field"},
         {"{os: linux, hosts: [{name: A_, address: b}]}",
          "spec.pools[0].hosts[0].name: must be a node's name: lower-case letters, digits, dashes and dots"},

@@ -86,7 +86,7 @@ class Nodes(WindowsCase):
         self.assertRegex(table, r"(?m)^linux-1 +Ready +.* containerd://\S+$")
 
     def test_status_says_that_they_are_emulated(self):
-        self.assertRegex(self.cluster.porthole("status").stdout, r"windows-2 +windows 2022 \(emulated\) +\S+ +Ready")
+        self.assertRegex(self.cluster.porthole("status").stdout, r"windows-2 +windows 2022 \(emulated, Wine \d+\.\d+\) +\S+ +Ready")
 
 
 class Sample(WindowsCase):

@@ -1,8 +1,9 @@
-"""`porthole up --wine-root`: containers of emulated nodes with another Wine than the installed one."""
+"""Containers of emulated nodes with another Wine than the installed one: `porthole up --wine-root`, and a root for each node."""
 
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import unittest
@@ -93,6 +94,75 @@ class Changed(WindowsCase):
         self.wait_ready("one", 120)
 
 
+class WithWineRootOfOneNode(Cluster):
+    def start(self):
+        self.wine_root = self.folder / "wine"
+        copy_installed_wine(self.wine_root)
+        self.nodes = f"linux=1,windows=1,windows=1@{self.wine_root}"
+        super().start()
+
+
+# EMU-12
+class OfEachNode(WindowsCase):
+    """The second Wine is a copy of the first that says that it is another; tests/programs has nodes of Wine 8 and Wine 10."""
+
+    shared = SharedCluster("linux=1,windows=2", kind=WithWineRootOfOneNode)
+    LABEL = "porthole.dev/wine-version"
+
+    def wine_of(self, node):
+        return self.get("node", node)["metadata"]["labels"].get(self.LABEL, "none")
+
+    def wines(self):
+        return self.wine_of("windows-1"), self.wine_of("windows-2")
+
+    def start_on_each(self, prefix):
+        """A pod for each Wine, which its label selects; yields node -> Wine as a program there sees it."""
+        seen = {}
+        for number, wine in enumerate(self.wines()):
+            name = f"{prefix}-{number}"
+            self.apply(windows_pod(name, ["cmd", "/c", "ping -n 600 127.0.0.1 >nul"], nodeSelector={"kubernetes.io/os": "windows", self.LABEL: wine}))
+            self.wait_ready(name, 120)
+            text = self.kubectl("exec", name, "--", "cmd", "/c", "type \\\\?\\unix\\usr\\share\\wine\\wine.inf")
+            seen[self.get("pod", name)["spec"]["nodeName"]] = re.search(r"Version: Wine ([\w.-]+)", text)[1]
+        return seen
+
+    def test_is_the_one_that_pods_select_and_status_shows(self):
+        installed, copy = self.wines()
+        self.assertEqual(copy, f"{VERSION}-{installed}")
+        self.assertEqual(self.start_on_each("one"), {"windows-1": installed, "windows-2": copy})
+        status = self.cluster.porthole("status").stdout
+        for node, wine in (("windows-1", installed), ("windows-2", copy)):
+            self.assertRegex(status, rf"{node} +windows 2022 \(emulated, Wine {re.escape(wine)}\) +\S+ +Ready")
+        nodes = json.loads(self.cluster.porthole("status", "-o", "json").stdout)["nodes"]
+        self.assertEqual([(node["wine"], node["wineRoot"]) for node in nodes], [("", ""), (installed, ""), (copy, str(self.cluster.wine_root))])
+
+    def test_stays_while_the_cluster_runs(self):
+        root, missing = self.cluster.wine_root, self.cluster.folder / "none"
+        self.assertIn(f"windows-2 has the Wine root {root}, and no other Wine while the cluster runs", self.refused("linux=1,windows=2"))
+        refused = self.refused(f"{self.cluster.nodes},windows=1@{missing}")
+        self.assertIn(f"there is no Wine root {missing}: make one with packaging/wine_root.py", refused)
+
+    def refused(self, nodes):
+        done = self.cluster.porthole("up", "--nodes", nodes, "--kubeconfig", self.cluster.kubeconfig, "--detach", check=False)
+        self.assertNotEqual(done.returncode, 0)
+        return done.stderr
+
+    @slow
+    def test_of_a_stopped_cluster_can_change_and_is_kept(self):
+        before = self.wines()
+        description = self.cluster.folder / "cluster.yaml"
+        description.write_text("apiVersion: porthole.dev/v1alpha1\nkind: Cluster\nspec:\n  pools:\n  - {os: linux}\n"
+                               f"  - {{os: windows, wineRoot: {self.cluster.wine_root}}}\n  - {{os: windows, wineRoot: installed}}\n")
+        for step, words in (("swapped", ("--file", description)), ("kept", ())):
+            self.cluster.down()
+            self.cluster.porthole("up", *words, "--kubeconfig", self.cluster.kubeconfig, "--detach", seconds=240)
+            self.eventually(lambda: self.wines() == before[::-1], 60, f"{step}: the labels are those of the other Wine")
+            self.assertEqual(self.start_on_each(step), {"windows-1": before[1], "windows-2": before[0]})
+        self.cluster.down()
+        self.cluster.up()
+        self.eventually(lambda: self.wines() == before, 60, "the labels are as before")
+
+
 @unittest.skipUnless(os.geteuid() == 0, "a cluster on this machine needs root")
 class Unusable(unittest.TestCase):
     def setUp(self):
@@ -101,7 +171,15 @@ class Unusable(unittest.TestCase):
         self.root = self.cluster.folder / "wine"
 
     def refused(self):
-        self.cluster.options = ("--wine-root", self.root)
+        """By the flag for all nodes, and as the root of one."""
+        texts = set()
+        for options, nodes in ((("--wine-root", self.root), "linux=1,windows=1"), ((), f"linux=1,windows=1@{self.root}")):
+            self.cluster.options, self.cluster.nodes = options, nodes
+            texts.add(self.refusal())
+        self.assertEqual(len(texts), 1, texts)
+        return texts.pop()
+
+    def refusal(self):
         done = self.cluster.up(check=False)
         self.assertNotEqual(done.returncode, 0)
         self.assertFalse((self.cluster.data / "cluster.json").exists(), "nothing was made")

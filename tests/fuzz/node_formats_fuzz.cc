@@ -166,6 +166,8 @@ FUZZ_TARGET(nodes_flag_fuzz) {
     local_cluster::ClusterOptions options;
     if (local_cluster::parse_nodes(std::string(text), options)) {
         expect(options.linux_nodes >= 0);
+        local_cluster::ClusterOptions again;
+        expect(local_cluster::parse_nodes(local_cluster::nodes_text(options), again) && again.windows_nodes == options.windows_nodes);
         static_cast<void>(local_cluster::check_networks(options));
     }
     static_cast<void>(local_cluster::address_in(std::string(text), 2));

@@ -41,6 +41,7 @@ FUZZ_TARGET(cluster_description_fuzz) {
     if (!local_cluster::read_description(text, options)) return;
     expect(options.port > 0);
     expect(options.wine_root.empty() || options.wine_root.starts_with('/'));
+    for (const auto& node : options.windows_nodes) expect(local_cluster::check_wine_root_text(node.wine_root).has_value());
 }
 
 // The unit of a server is one command, whatever the description contains.

@@ -151,17 +151,21 @@ Result<store::BackupInfo> write_objects(const DataDir& data, const fs::path& fil
     return info;
 }
 
+constexpr const char* NotAnOption = "keys: cluster.json has an option that `up` does not take";
+
 /// They become part of a command that people type.
 Result<void> check_options(const ClusterOptions& options) {
     TRY_VOID(check_servers(options.servers));
     TRY_VOID(check_networks(options));
     std::vector<std::string> texts{options.backend,   options.cluster_cidr, options.service_cidr,
                                    options.node_cidr, options.cluster_dns,  options.cluster_domain};
-    texts.insert(texts.end(), options.windows_nodes.begin(), options.windows_nodes.end());
+    for (const WindowsNode& node : options.windows_nodes) {
+        texts.push_back(node.profile);
+        if (!check_wine_root_text(node.wine_root)) return Error(Reason::BadRequest, NotAnOption);
+    }
     for (const std::string& text : texts) {
         const auto is_plain = [](unsigned char c) { return std::isalnum(c) || c == '.' || c == ':' || c == '/' || c == '-'; };
-        if (!std::ranges::all_of(text, is_plain))
-            return Error(Reason::BadRequest, "keys: cluster.json has an option that `up` does not take");
+        if (!std::ranges::all_of(text, is_plain)) return Error(Reason::BadRequest, NotAnOption);
     }
     return {};
 }

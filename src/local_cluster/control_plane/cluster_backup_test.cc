@@ -28,7 +28,7 @@ struct ClusterBackup : testing::Test {
     static void make_cluster(const DataDir& where) {
         ASSERT_TRUE(node_join::Pki::ensure(where.pki(), {.dns = {"localhost"}, .addresses = {"127.0.0.1"}}, Now));
         ASSERT_TRUE(write_durably(where.encryption_file(), "kind: EncryptionConfiguration\n"));
-        Cluster cluster{.options = {.linux_nodes = 2, .windows_nodes = {"2019"}}};
+        Cluster cluster{.options = {.linux_nodes = 2, .windows_nodes = {{"2019"}, {"2022", "/srv/my wine"}}}};
         cluster.supervisor.pid = 4711;
         ASSERT_TRUE(cluster.save(where));
         const auto engine = store::open_embedded_engine(where.store().string());
@@ -122,6 +122,17 @@ TEST_F(ClusterBackup, AMissingFileIsNamed) {
     const fs::path keys = keys_file_of(file);
     EXPECT_EQ(restore(other, keys, keys_file_of(keys), Now).error().message,
               keys.string() + " is the file of a backup's keys: name the file of its objects, without .keys");
+}
+
+TEST_F(ClusterBackup, IsRefusedIfItsNodesCannotBeTyped) {
+    Cluster cluster = *Cluster::load(data);
+    for (const char* root : {"/srv/wine,windows=9", "wine", "/srv/wine\nreboot"}) {
+        cluster.options.windows_nodes.back().wine_root = root;
+        ASSERT_TRUE(cluster.save(data));
+        const auto refused = back_up(data, file, Now);
+        ASSERT_FALSE(refused) << root;
+        EXPECT_THAT(refused.error().message, HasSubstr("an option that `up` does not take")) << root;
+    }
 }
 
 TEST_F(ClusterBackup, KeysMustBeThoseOfTheObjects) {

@@ -25,16 +25,23 @@ Result<void> read_network(const Fields& network, ClusterOptions& options) {
     return {};
 }
 
+Result<void> read_wine_root(const Fields& fields, std::string& wine_root) {
+    TRY_VOID(fields.read("wineRoot", wine_root));
+    const auto checked = check_wine_root_text(wine_root);
+    return checked ? Result<void>() : wrong(fields.at("wineRoot"), checked.error().message);
+}
+
 /// The part of --nodes that stands for a pool.
 Result<std::string> read_pool(const Fields& pool) {
-    TRY_VOID(pool.check({"os", "release", "count"}));
-    std::string os, release;
+    TRY_VOID(pool.check({"os", "release", "count", "wineRoot"}));
+    std::string os, release, wine_root;
     std::int64_t count = 1;
     TRY_VOID(pool.read("os", os));
     TRY_VOID(pool.read("release", release));
     TRY_VOID(pool.read("count", 1, 50, count));
+    TRY_VOID(read_wine_root(pool, wine_root));
     if (os != "linux" && os != "windows") return wrong(pool.at("os"), "must be linux or windows");
-    return fmt::format("{}={}{}{}", os, count, release.empty() ? "" : ":", release);
+    return fmt::format("{}={}{}{}{}{}", os, count, release.empty() ? "" : ":", release, wine_root.empty() ? "" : "@", wine_root);
 }
 
 /// Pools that name hosts are machines elsewhere, which `provision` sets up.
@@ -70,8 +77,8 @@ Result<void> read_description(std::string_view yaml, ClusterOptions& options) {
     if (const auto checked = check_server_arguments(read.server_arguments); !checked)
         return wrong(server.at("extraArgs"), checked.error().message);
     TRY_VOID(spec.read("hardened", read.hardened));
-    TRY_VOID(spec.read("wineRoot", read.wine_root));
-    if (!read.wine_root.empty() && !read.wine_root.starts_with('/')) return wrong(spec.at("wineRoot"), "must be a whole path");
+    TRY_VOID(read_wine_root(spec, read.wine_root));
+    if (read.wine_root == WindowsNode::Installed) read.wine_root.clear();
     TRY_VOID(read_network(spec.inner("network"), read));
     TRY_VOID(read_pools(spec, read));
     options = std::move(read);

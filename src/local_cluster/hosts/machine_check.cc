@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <set>
 
 #include "local_cluster/hosts/emulated_host.h"
 #include "local_cluster/processes/child_process.h"
@@ -72,7 +73,10 @@ Result<void> check_programs(const ClusterOptions& options) {
                      "(in a network namespace: `nsenter --net=` keeps them, `ip netns exec` does not)");
     }
     if (options.windows_nodes.empty()) return {};
-    if (!options.wine_root.empty()) TRY_VOID(winhost::check_wine_root(options.wine_root));
+    std::set<std::string> wine_roots;
+    for (const WindowsNode& node : options.windows_nodes) wine_roots.insert(node.wine_root_in(options.wine_root));
+    wine_roots.erase("");
+    for (const std::string& wine_root : wine_roots) TRY_VOID(winhost::check_wine_root(wine_root));
     return EmulatedHost::preflight();
 }
 

@@ -36,16 +36,36 @@ ProcessId decode_process(const Value* value) {
     return {pid ? static_cast<int>(pid->int_or(0)) : 0, start ? static_cast<std::uint64_t>(start->int_or(0)) : 0};
 }
 
-NodeHost host_of(const Cluster& cluster, const DataDir& data, const std::string& name, int number, const std::string& windows_profile) {
+/// `windows` is null for a Linux node.
+NodeHost host_of(const Cluster& cluster, const DataDir& data, const std::string& name, int number, const WindowsNode* windows) {
     const std::string own_name = name.substr(std::min(name.size(), cluster.options.host_prefix.size()));
-    const bool machine = number == 1 && windows_profile.empty();
+    const bool machine = number == 1 && !windows;
     return {.name = name,
             .number = number,
             .address = address_in(cluster.options.node_cidr, static_cast<unsigned>(number)).value_or(""),
             .network_namespace = machine ? "" : "porthole-" + data.id() + "-" + own_name,
-            .windows_profile = windows_profile,
-            .wine_root = windows_profile.empty() ? "" : cluster.options.wine_root};
+            .windows_profile = windows ? windows->profile : "",
+            .wine_root = windows ? windows->wine_root_in(cluster.options.wine_root) : ""};
 }
+
+/// A part of --nodes: SYSTEM=COUNT[:RELEASE][@WINE-ROOT].
+struct NodesPart {
+    explicit NodesPart(const std::string& part) {
+        const std::size_t equals = std::min(part.find('='), part.size()), end = std::min(part.find_first_of(":@", equals), part.size());
+        system = part.substr(0, equals);
+        if (equals < part.size()) count = part.substr(equals + 1, end - equals - 1);
+        kind = part.substr(end);
+    }
+    bool is_linux() const { return system == "linux"; }
+    /// Requires the part of a Windows node.
+    WindowsNode node() const {
+        if (kind.starts_with(':')) return WindowsNode::from_text(std::string_view(kind).substr(1));
+        return WindowsNode::from_text(DefaultRelease + kind);
+    }
+
+    std::string system, count;
+    std::string kind;  ///< from the colon or the @ on
+};
 
 }  // namespace
 
@@ -62,27 +82,29 @@ Result<void> parse_nodes(const std::string& text, ClusterOptions& options) {
                      "--nodes " + text + ": " + why + "; write it like linux=2 or linux=1,windows=1:2019,windows=1:2025");
     };
     int linux_nodes = 0;
-    std::vector<std::string> windows_nodes;
+    std::vector<WindowsNode> windows_nodes;
     std::istringstream parts(text);
     for (std::string part; std::getline(parts, part, ',');) {
-        const auto equals = part.find('='), colon = part.find(':');
-        const std::string system = part.substr(0, equals);
-        if (equals == part.npos) return wrong("\"" + part + "\" is not SYSTEM=COUNT");
-        if (system != "linux" && system != "windows") return wrong("\"" + system + "\" is neither linux nor windows");
+        const NodesPart read(part);
+        if (read.count.empty()) return wrong("\"" + part + "\" is not SYSTEM=COUNT");
+        if (!read.is_linux() && read.system != "windows") return wrong("\"" + read.system + "\" is neither linux nor windows");
         char* end = nullptr;
-        const long count = std::strtol(part.c_str() + equals + 1, &end, 10);
-        if (count < 1 || count > MaxLinuxNodes || *end != (colon == part.npos ? '\0' : ':'))
+        const long count = std::strtol(read.count.c_str(), &end, 10);
+        if (count < 1 || count > MaxLinuxNodes || *end)
             return wrong("the count of \"" + part + "\" is not a number from 1 to " + std::to_string(MaxLinuxNodes));
-        const std::string profile = colon == part.npos ? DefaultRelease : part.substr(colon + 1);
-        if (system == "linux") {
-            if (colon != part.npos) return wrong("only Windows nodes have a release, \"" + part + "\" is Linux");
+        if (read.is_linux()) {
+            if (!read.kind.empty())
+                return wrong("only Windows nodes have a release" + std::string(read.kind.contains('@') ? " and a Wine root" : "") + ", \"" +
+                             part + "\" is Linux");
             linux_nodes += static_cast<int>(count);
             continue;
         }
+        const WindowsNode node = read.node();
         const std::vector<std::string> known = winhost::profiles_of_nodes();
-        if (std::ranges::find(known, profile) == known.end())
-            return wrong("\"" + profile + "\" is not a release that can be emulated (" + join(known, ", ") + ")");
-        windows_nodes.insert(windows_nodes.end(), static_cast<std::size_t>(count), profile);
+        if (std::ranges::find(known, node.profile) == known.end())
+            return wrong("\"" + node.profile + "\" is not a release that can be emulated (" + join(known, ", ") + ")");
+        if (node.wine_root.empty() && read.kind.contains('@')) return wrong("\"" + part + "\" names no Wine root");
+        windows_nodes.insert(windows_nodes.end(), static_cast<std::size_t>(count), node);
     }
     if (linux_nodes < 1) return wrong("a cluster needs at least one Linux node");
     if (linux_nodes > MaxLinuxNodes || windows_nodes.size() > MaxWindowsNodes)
@@ -99,16 +121,14 @@ Result<void> parse_typed_nodes(const std::string& text, ClusterOptions& options)
     std::string last;
     std::istringstream parts(text);
     for (std::string part; std::getline(parts, part, ',');) {
-        const bool linux = part.starts_with("linux");
-        const auto equals = part.find('='), colon = part.find(':');
-        const std::string kind = linux ? "" : colon == part.npos ? DefaultRelease : part.substr(colon + 1);
+        const NodesPart read(part);
+        const std::string kind = read.is_linux() ? "" : read.node().text();
         const auto before = given.find(kind);
-        if (before != given.end() && (linux || kind == last)) {
-            const int sum = std::atoi(before->second.c_str() + before->second.find('=') + 1) + std::atoi(part.c_str() + equals + 1);
-            return Error(
-                Reason::BadRequest,
-                fmt::format("--nodes {}: \"{}\" and \"{}\" are nodes of the same kind; write their number once, such as {}={}{}", text,
-                            before->second, part, part.substr(0, equals), sum, colon == part.npos ? "" : part.substr(colon)));
+        if (before != given.end() && (read.is_linux() || kind == last)) {
+            const int sum = std::atoi(NodesPart(before->second).count.c_str()) + std::atoi(read.count.c_str());
+            return Error(Reason::BadRequest,
+                         fmt::format("--nodes {}: \"{}\" and \"{}\" are nodes of the same kind; write their number once, such as {}={}{}",
+                                     text, before->second, part, read.system, sum, read.kind));
         }
         given[kind] = part;
         last = kind;
@@ -119,32 +139,32 @@ Result<void> parse_typed_nodes(const std::string& text, ClusterOptions& options)
 
 std::string nodes_text(const ClusterOptions& options) {
     std::string text = "linux=" + std::to_string(options.linux_nodes);
-    for (const std::string& profile : options.windows_nodes) text += ",windows=1:" + profile;
+    for (const WindowsNode& node : options.windows_nodes) text += ",windows=1:" + node.text();
     return text;
 }
 
 std::vector<NodeHost> Cluster::nodes(const DataDir& data) const {
     std::vector<NodeHost> hosts;
-    const auto add = [&](const std::string& name, const std::string& windows_profile) {
-        const bool machine = hosts.empty() && windows_profile.empty();
+    const auto add = [&](const std::string& name, const WindowsNode* windows) {
+        const bool machine = hosts.empty() && !windows;
         const auto others = static_cast<int>(hosts.size()) - (options.linux_nodes > 0 ? 1 : 0);
         const auto known = host_numbers.find(options.host_prefix + name);
         const int number = machine ? 1 : known != host_numbers.end() ? known->second : options.first_host + others;
-        hosts.push_back(host_of(*this, data, options.host_prefix + name, number, windows_profile));
+        hosts.push_back(host_of(*this, data, options.host_prefix + name, number, windows));
     };
-    for (int i = 1; i <= options.linux_nodes; ++i) add("linux-" + std::to_string(i), "");
+    for (int i = 1; i <= options.linux_nodes; ++i) add("linux-" + std::to_string(i), nullptr);
     int windows = 0;
-    for (const std::string& profile : options.windows_nodes) add("windows-" + std::to_string(++windows), profile);
+    for (const WindowsNode& node : options.windows_nodes) add("windows-" + std::to_string(++windows), &node);
     return hosts;
 }
 
 std::vector<NodeHost> Cluster::surplus_hosts(const DataDir& data) const {
     const std::vector<NodeHost> wanted = nodes(data);
     std::vector<NodeHost> surplus;
+    const WindowsNode any{.profile = DefaultRelease};  // which release it emulated does not matter any more
     for (const auto& [name, number] : host_numbers) {
         if (std::ranges::find(wanted, name, &NodeHost::name) != wanted.end()) continue;
-        // Which release it emulated does not matter any more.
-        surplus.push_back(host_of(*this, data, name, number, name.starts_with(options.host_prefix + "windows-") ? "2022" : ""));
+        surplus.push_back(host_of(*this, data, name, number, name.starts_with(options.host_prefix + "windows-") ? &any : nullptr));
     }
     return surplus;
 }
@@ -221,7 +241,7 @@ Result<Cluster> Cluster::load(const DataDir& data) {
     if (const Value* servers = value.find("servers")) options.servers = static_cast<int>(servers->int_or(1));
     if (const Value* nodes = value.find("linuxNodes")) options.linux_nodes = static_cast<int>(nodes->int_or(1));
     if (const Value* nodes = value.find("windowsNodes"); nodes && nodes->is_array()) {
-        for (const Value& profile : nodes->as_array()) options.windows_nodes.push_back(std::string(profile.string_or("")));
+        for (const Value& node : nodes->as_array()) options.windows_nodes.push_back(WindowsNode::from_text(node.string_or("")));
     }
     if (const Value* port = value.find("port")) options.port = static_cast<std::uint16_t>(port->int_or(options.port));
     string("clusterCidr", options.cluster_cidr);
@@ -267,7 +287,7 @@ Result<void> Cluster::save(const DataDir& data) const {
     Value hosts = Value::object();
     for (const auto& [name, number] : host_numbers) hosts[name] = number;
     Value windows_nodes = Value::array();
-    for (const std::string& profile : options.windows_nodes) windows_nodes.as_array().push_back(profile);
+    for (const WindowsNode& node : options.windows_nodes) windows_nodes.as_array().push_back(node.text());
     Value server_arguments = Value::object();
     for (const auto& [name, argument] : options.server_arguments) server_arguments[name] = argument;
     Value value = Value::object({
@@ -344,11 +364,17 @@ Result<void> check_resize(const ClusterOptions& now, const ClusterOptions& wante
                      fmt::format("{} with other options {} running{}; {}", now.foreign ? "hosts" : "a cluster", now.foreign ? "are" : "is",
                                  differences.empty() ? "" : " (" + differences + ")", end_it));
     }
-    for (std::size_t i = 0; i < std::min(now.windows_nodes.size(), wanted.windows_nodes.size()); ++i)
-        if (now.windows_nodes[i] != wanted.windows_nodes[i])
-            return Error(Reason::AlreadyExists,
-                         fmt::format("windows-{} emulates Server {}, and no other release while the cluster runs; {}", i + 1,
-                                     now.windows_nodes[i], end_it));
+    for (std::size_t i = 0; i < std::min(now.windows_nodes.size(), wanted.windows_nodes.size()); ++i) {
+        const WindowsNode &is = now.windows_nodes[i], &given = wanted.windows_nodes[i];
+        if (is.profile != given.profile)
+            return Error(
+                Reason::AlreadyExists,
+                fmt::format("windows-{} emulates Server {}, and no other release while the cluster runs; {}", i + 1, is.profile, end_it));
+        const std::string root = is.wine_root_in(now.wine_root);
+        if (root != given.wine_root_in(wanted.wine_root))
+            return Error(Reason::AlreadyExists, fmt::format("windows-{} has {}, and no other Wine while the cluster runs; {}", i + 1,
+                                                            root.empty() ? "the installed Wine" : "the Wine root " + root, end_it));
+    }
     return {};
 }
 

@@ -9,6 +9,7 @@
 #include "local_cluster/processes/child_process.h"
 #include "local_cluster/state/data_dir.h"
 #include "local_cluster/state/server_arguments.h"
+#include "local_cluster/state/windows_node.h"
 #include "node_join/cluster_network.h"
 
 namespace porthole::local_cluster {
@@ -24,7 +25,7 @@ struct ForeignCluster {
 struct ClusterOptions {
     int servers = 1;  ///< API servers: 1 with the embedded store, or 3 or 5 with as many members of an etcd of the cluster's own
     int linux_nodes = 1;
-    std::vector<std::string> windows_nodes;  ///< the host profile of each emulated Windows node: "2022"
+    std::vector<WindowsNode> windows_nodes;  ///< emulated
     std::string cluster_cidr = "10.244.0.0/16";
     std::string service_cidr = "10.96.0.0/12";
     std::string backend = "host-gw";  ///< of the pod network between nodes; or "vxlan", "alloc"; "" for what a foreign cluster says
@@ -33,20 +34,20 @@ struct ClusterOptions {
     std::string node_cidr = "10.89.0.0/24";  ///< the hosts' own addresses; the first is this machine's
     std::uint16_t port = 6443;               ///< of every API server; several servers have separate addresses
     bool hardened = false;                   ///< configured for the CIS Kubernetes Benchmark, see hardened.h
-    std::string wine_root;                   ///< of the pods on emulated Windows nodes: directory of a Wine; "" for the installed one
-    ServerArguments server_arguments;        ///< replace the servers' default arguments, or add to them
-    std::optional<ForeignCluster> foreign;   ///< then there is no server here, and no Linux node
-    std::string host_prefix;                 ///< before the hosts' names, which must be unique in a foreign cluster
-    std::string bridge;  ///< an existing one that the hosts are joined to, NAME or NAME@NAMESPACE; "" for one of our own
-    int first_host = 2;  ///< number in node_cidr of the first host that is not this machine
+    std::string wine_root;  ///< of the pods on emulated Windows nodes that name none: directory of a Wine; "" for the installed one
+    ServerArguments server_arguments;       ///< replace the servers' default arguments, or add to them
+    std::optional<ForeignCluster> foreign;  ///< then there is no server here, and no Linux node
+    std::string host_prefix;                ///< before the hosts' names, which must be unique in a foreign cluster
+    std::string bridge;                     ///< an existing one that the hosts are joined to, NAME or NAME@NAMESPACE; "" for one of our own
+    int first_host = 2;                     ///< number in node_cidr of the first host that is not this machine
     bool operator==(const ClusterOptions&) const = default;
 };
 
 /// How many API servers there can be. Error: BadRequest.
 Result<void> check_servers(int servers);
 
-/// Parses the value of --nodes, such as "linux=1,windows=2:2019,windows=1", into `options`. A Windows node emulates Server 2022 by default.
-/// Error: BadRequest, with what to write.
+/// Parses the value of --nodes, such as "linux=1,windows=2:2019,windows=1@/srv/wine-10", into `options`. A Windows node emulates Server
+/// 2022 by default. Error: BadRequest, with what to write.
 Result<void> parse_nodes(const std::string& text, ClusterOptions& options);
 /// The same for what a person has written. Nodes of a kind that are named twice in a row are refused: the numbers may be meant as a total
 /// or as a sum. A kind may come again after another, since Windows nodes are named in their order.
@@ -62,7 +63,7 @@ struct NodeHost {
     std::string address;
     std::string network_namespace;  ///< name below /run/netns; "" for the first node, which is the machine itself
     std::string windows_profile;    ///< of an emulated Windows host; "" for Linux
-    std::string wine_root;          ///< as in ClusterOptions
+    std::string wine_root;          ///< of its pods: directory of a Wine; "" for the installed one
 
     bool is_windows() const { return !windows_profile.empty(); }
 };

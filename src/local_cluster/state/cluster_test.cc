@@ -23,7 +23,20 @@ TEST(ParseNodes, CountsSystemsAndHostProfiles) {
     ClusterOptions options;
     ASSERT_TRUE(parse_nodes("linux=2,windows=2:2019,windows=1", options));
     EXPECT_EQ(options.linux_nodes, 2);
-    EXPECT_THAT(options.windows_nodes, ElementsAre("2019", "2019", "2022"));
+    EXPECT_THAT(options.windows_nodes, ElementsAre(WindowsNode{"2019"}, WindowsNode{"2019"}, WindowsNode{"2022"}));
+}
+
+// EMU-12
+TEST(ParseNodes, ReadsTheWineRootOfNodesAndWritesItAgain) {
+    ClusterOptions options;
+    ASSERT_TRUE(parse_nodes("linux=1,windows=1:2019@/srv/wine:10@a=b,windows=2@installed,windows=1@/srv/x", options));
+    EXPECT_THAT(options.windows_nodes, ElementsAre(WindowsNode{"2019", "/srv/wine:10@a=b"}, WindowsNode{"2022", "installed"},
+                                                   WindowsNode{"2022", "installed"}, WindowsNode{"2022", "/srv/x"}));
+    EXPECT_EQ(nodes_text(options),
+              "linux=1,windows=1:2019@/srv/wine:10@a=b,windows=1:2022@installed,windows=1:2022@installed,windows=1:2022@/srv/x");
+    ClusterOptions again;
+    ASSERT_TRUE(parse_nodes(nodes_text(options), again));
+    EXPECT_EQ(again, options);
 }
 
 TEST(ParseNodes, RefusesWhatItDoesNotUnderstandAndChangesNothing) {
@@ -46,6 +59,9 @@ TEST(ParseNodes, SaysWhichPartIsWrongAndShowsAnExample) {
         {"linux=1,mac=1", "\"mac\" is neither linux nor windows"},
         {"linux=1,windows=1:2016", "\"2016\" is not a release that can be emulated (2019, 1809, 1903, 2004, 20H2, 19551, 2022, 2025)"},
         {"windows=1", "a cluster needs at least one Linux node"},
+        {"linux=1@/srv/x", "only Windows nodes have a release and a Wine root, \"linux=1@/srv/x\" is Linux"},
+        {"linux=1,windows=1:2019@", "\"windows=1:2019@\" names no Wine root"},
+        {"linux=1,windows@/srv/x=1", "\"windows@/srv/x\" is neither linux nor windows"},
         {"linux=1,windows=21", "one machine has up to 50 Linux and 20 Windows nodes"},
     };
     for (const auto& row : rows) {
@@ -67,6 +83,9 @@ TEST(ParseNodes, RefusesTheSameKindTwiceWhereAPersonHasWrittenIt) {
          "\"windows=1:2025\" and \"windows=2:2025\" are nodes of the same kind; write their number once, such as windows=3:2025"},
         {"linux=1,windows=1,windows=1:2022",
          "\"windows=1\" and \"windows=1:2022\" are nodes of the same kind; write their number once, such as windows=2:2022"},
+        {"linux=1,windows=1@/srv/x,windows=1:2022@/srv/x",
+         "\"windows=1@/srv/x\" and \"windows=1:2022@/srv/x\" are nodes of the same kind; write their number once, such as "
+         "windows=2:2022@/srv/x"},
     };
     for (const auto& row : rows) {
         ClusterOptions options{.linux_nodes = 7};
@@ -78,8 +97,9 @@ TEST(ParseNodes, RefusesTheSameKindTwiceWhereAPersonHasWrittenIt) {
     }
     ClusterOptions options;
     EXPECT_FALSE(parse_typed_nodes("linux=0", options));
-    ASSERT_TRUE(parse_typed_nodes("linux=1,windows=1:2019,windows=1,windows=1:2019", options));
-    EXPECT_THAT(options.windows_nodes, ElementsAre("2019", "2022", "2019"));
+    ASSERT_TRUE(parse_typed_nodes("linux=1,windows=1:2019,windows=1,windows=1@/srv/x,windows=1:2019", options));
+    EXPECT_THAT(options.windows_nodes,
+                ElementsAre(WindowsNode{"2019"}, WindowsNode{"2022"}, WindowsNode{"2022", "/srv/x"}, WindowsNode{"2019"}));
 }
 
 // JOI-14
@@ -213,12 +233,39 @@ TEST(ClusterNodes, GiveTheMachineTheFirstAddressAndEveryOtherHostANamespace) {
     EXPECT_THAT(nodes[1].network_namespace, HasSubstr("windows-1"));
 }
 
+// EMU-12
+TEST(ClusterNodes, HaveTheWineRootOfTheirOwnOrThatOfTheCluster) {
+    const DataDir data("/somewhere");
+    Cluster cluster;
+    ASSERT_TRUE(parse_nodes("linux=1,windows=1,windows=1@/srv/wine-11,windows=1@installed", cluster.options));
+    const auto roots = [&] {
+        std::vector<std::string> all;
+        for (const NodeHost& node : cluster.nodes(data)) all.push_back(node.wine_root);
+        return all;
+    };
+    EXPECT_THAT(roots(), ElementsAre("", "", "/srv/wine-11", ""));
+    cluster.options.wine_root = "/srv/wine-10";
+    EXPECT_THAT(roots(), ElementsAre("", "/srv/wine-10", "/srv/wine-11", ""));
+}
+
+// EMU-12
+TEST(ClusterNodes, OfAnEarlierVersionAreReadFromItsFile) {
+    const DataDir data(testing::TempDir() + "porthole-earlier-nodes");
+    std::filesystem::create_directories(data.root());
+    std::ofstream(data.state_file()) << R"({"linuxNodes": 1, "windowsNodes": ["2019", "2022"], "wineRoot": "/srv/wine-10"})";
+    const auto loaded = Cluster::load(data);
+    std::filesystem::remove_all(data.root());
+    ASSERT_TRUE(loaded);
+    EXPECT_THAT(loaded->options.windows_nodes, ElementsAre(WindowsNode{"2019"}, WindowsNode{"2022"}));
+    EXPECT_EQ(loaded->nodes(data).at(2).wine_root, "/srv/wine-10");
+}
+
 TEST(ClusterNodes, OfAForeignClusterAreWindowsHostsWithNamesOfTheirOwn) {
     const DataDir data(testing::TempDir() + "porthole-foreign");
     std::filesystem::create_directories(data.root());
     Cluster cluster;
     cluster.options.linux_nodes = 0;
-    cluster.options.windows_nodes = {"2019", "2019"};
+    cluster.options.windows_nodes = {{"2019"}, {"2019", "/srv/wine-11"}};
     cluster.options.host_prefix = "desk-";
     cluster.options.wine_root = "/srv/wine-10";
     cluster.options.first_host = 200;
@@ -235,6 +282,7 @@ TEST(ClusterNodes, OfAForeignClusterAreWindowsHostsWithNamesOfTheirOwn) {
     ASSERT_EQ(nodes.size(), 2u);
     EXPECT_EQ(nodes[1].name, "desk-windows-2");
     EXPECT_EQ(nodes[0].wine_root, "/srv/wine-10");
+    EXPECT_EQ(nodes[1].wine_root, "/srv/wine-11");
     EXPECT_EQ(nodes[0].address, "10.89.0.200");
     EXPECT_NE(nodes[0].network_namespace, "");
     std::filesystem::remove_all(data.root());
@@ -286,6 +334,26 @@ TEST(CheckResize, LetsOnlyTheEndsOfTheListsChange) {
         {"linux=2", ""},
         {"linux=2,windows=1:2022", "windows-1 emulates Server 2019, and no other release while the cluster runs; end it"},
         {"linux=2,windows=1:2019,windows=1", "windows-2 emulates Server 2025, and no other release while the cluster runs; end it"},
+    };
+    for (const auto& row : rows) {
+        ClusterOptions wanted = now;
+        ASSERT_TRUE(parse_nodes(row.nodes, wanted));
+        const auto checked = check_resize(now, wanted, "end it");
+        EXPECT_EQ(checked ? "" : checked.error().message, row.error) << row.nodes;
+    }
+}
+
+// EMU-12
+TEST(CheckResize, KeepsTheWineOfNodesThatRun) {
+    ClusterOptions now;
+    ASSERT_TRUE(parse_nodes("linux=1,windows=1,windows=1@/srv/wine-10", now));
+    const struct {
+        const char *nodes, *error;
+    } rows[] = {
+        {"linux=1,windows=1,windows=1@/srv/wine-10,windows=1@/srv/wine-11", ""},
+        {"linux=1,windows=1@installed,windows=1@/srv/wine-10", ""},
+        {"linux=1,windows=1@/srv/wine-10", "windows-1 has the installed Wine, and no other Wine while the cluster runs; end it"},
+        {"linux=1,windows=2", "windows-2 has the Wine root /srv/wine-10, and no other Wine while the cluster runs; end it"},
     };
     for (const auto& row : rows) {
         ClusterOptions wanted = now;
