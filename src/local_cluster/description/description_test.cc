@@ -38,8 +38,7 @@ spec:
                               .hardened = true,
                               .wine_root = "/srv/wine-10",
                               .server_arguments = {{"runtime-config", "extensions/v1beta1=true"}}}));
-    EXPECT_EQ(nodes_text(options),
-              "linux=2,windows=1:2019,windows=1:2022@/srv/wine-11,windows=1:2022@/srv/wine-11,windows=1:2022@installed");
+    EXPECT_EQ(nodes_text(options), "linux=2,windows=1:2019,windows=2:2022@/srv/wine-11,windows=1:2022@installed");
 }
 
 TEST(Description, LeavesWhatItDoesNotName) {

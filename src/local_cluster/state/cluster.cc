@@ -139,7 +139,12 @@ Result<void> parse_typed_nodes(const std::string& text, ClusterOptions& options)
 
 std::string nodes_text(const ClusterOptions& options) {
     std::string text = "linux=" + std::to_string(options.linux_nodes);
-    for (const WindowsNode& node : options.windows_nodes) text += ",windows=1:" + node.text();
+    const std::vector<WindowsNode>& nodes = options.windows_nodes;
+    for (auto first = nodes.begin(); first != nodes.end();) {
+        const auto next = std::find_if(first, nodes.end(), [&](const WindowsNode& node) { return node != *first; });
+        text += fmt::format(",windows={}:{}", next - first, first->text());
+        first = next;
+    }
     return text;
 }
 

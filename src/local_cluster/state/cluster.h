@@ -53,7 +53,7 @@ Result<void> parse_nodes(const std::string& text, ClusterOptions& options);
 /// or as a sum. A kind may come again after another, since Windows nodes are named in their order.
 Result<void> parse_typed_nodes(const std::string& text, ClusterOptions& options);
 
-/// The reverse of parse_nodes(), for the nodes of `options`.
+/// The reverse of parse_nodes(), for the nodes of `options`; parse_typed_nodes() takes it, too.
 std::string nodes_text(const ClusterOptions& options);
 
 /// The host of one node.

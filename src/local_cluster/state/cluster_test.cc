@@ -32,11 +32,18 @@ TEST(ParseNodes, ReadsTheWineRootOfNodesAndWritesItAgain) {
     ASSERT_TRUE(parse_nodes("linux=1,windows=1:2019@/srv/wine:10@a=b,windows=2@installed,windows=1@/srv/x", options));
     EXPECT_THAT(options.windows_nodes, ElementsAre(WindowsNode{"2019", "/srv/wine:10@a=b"}, WindowsNode{"2022", "installed"},
                                                    WindowsNode{"2022", "installed"}, WindowsNode{"2022", "/srv/x"}));
-    EXPECT_EQ(nodes_text(options),
-              "linux=1,windows=1:2019@/srv/wine:10@a=b,windows=1:2022@installed,windows=1:2022@installed,windows=1:2022@/srv/x");
-    ClusterOptions again;
-    ASSERT_TRUE(parse_nodes(nodes_text(options), again));
-    EXPECT_EQ(again, options);
+    EXPECT_EQ(nodes_text(options), "linux=1,windows=1:2019@/srv/wine:10@a=b,windows=2:2022@installed,windows=1:2022@/srv/x");
+}
+
+TEST(ParseNodes, TakesTheTextOfNodesAsAPersonWouldTypeIt) {
+    for (const char* text :
+         {"linux=1", "linux=2,windows=3:2022", "linux=1,windows=2:2019,windows=1:2022,windows=2:2019,windows=1:2019@/srv/x"}) {
+        ClusterOptions options, again;
+        ASSERT_TRUE(parse_nodes(text, options));
+        EXPECT_EQ(nodes_text(options), text);
+        ASSERT_TRUE(parse_typed_nodes(nodes_text(options), again)) << text;
+        EXPECT_EQ(again, options);
+    }
 }
 
 TEST(ParseNodes, RefusesWhatItDoesNotUnderstandAndChangesNothing) {
