@@ -59,7 +59,7 @@ Result<void> HostContainer::prepare_disk() {
 }
 
 Result<void> HostContainer::place_programs() {
-    return options_.programs.empty() ? Result<void>() : place_program_files(options_.programs, root(), "wine/drive_c");
+    return options_.programs.empty() ? Result<void>() : place_program_files(options_.programs, root(), Drive);
 }
 
 Task<HostContainer::Connection> HostContainer::boot() {

@@ -4,18 +4,19 @@
 
 #include "runtime/files/file_system.h"
 #include "winhost/bundle/held_tree.h"
+#include "winhost/template/drive.h"
 #include "winhost/template/registry_edits.h"
 #include "winhost/template/registry_file.h"
 
 namespace porthole::winhost {
 namespace {
 
-constexpr const char* ProgramData = "wine/drive_c/ProgramData/Porthole";
 constexpr const char* SystemRegistry = "wine/system.reg";
 constexpr const char* PathKey = "System\\CurrentControlSet\\Control\\Session Manager\\Environment";
 constexpr const char* ExtraPath = "C:\\k;C:\\k\\cni";
 
-std::string own_file(const char* name) { return join_path(ProgramData, name); }
+std::string program_data() { return join_path(Drive, "ProgramData/Porthole"); }
+std::string own_file(const char* name) { return join_path(program_data(), name); }
 
 Result<void> extend_path(RegistryFile& registry) {
     std::string value = registry.value(PathKey, "PATH");
@@ -33,7 +34,7 @@ Result<void> extend_path(RegistryFile& registry) {
 
 Result<void> write_host_services(const std::string& root, const std::string& host_file, const std::string& token) {
     TRY(const HeldTree tree, HeldTree::open(root));
-    TRY_VOID(tree.create_directories(ProgramData, 0700));
+    TRY_VOID(tree.create_directories(program_data(), 0700));
     TRY_VOID(tree.write(own_file("emulator.json"), host_file, 0600));
     return tree.write(own_file("token"), token + "\n", 0600);
 }

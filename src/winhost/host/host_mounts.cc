@@ -14,7 +14,7 @@ namespace porthole::winhost {
 
 Result<std::string> HostMounts::folder_of(const std::string& windows_path) const {
     TRY(const WindowsPath path, WindowsPath::parse(windows_path));
-    std::string folder = drive_of(root_).substr(root_.size() + 1);
+    std::string folder = Drive;
     for (const std::string& name : path.components) folder = join_path(folder, name);
     return folder;
 }

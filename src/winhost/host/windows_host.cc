@@ -47,7 +47,7 @@ std::string unique_name(const std::string& name, const std::string& data) {
     return name + "-" + suffix;
 }
 std::string runtime_folder(const std::string& data) { return join_path(data, "r"); }
-std::string host_folder(const std::string& data) { return join_path(data, "h"); }
+std::string host_folder(const std::string& data) { return Folder::of_host(data).path; }
 std::string namespaces_folder(const std::string& data) { return join_path(data, "n"); }
 std::string disks_folder(const std::string& data) { return join_path(data, "disks"); }
 std::string host_cgroup(const std::string& name, const std::string& data) {

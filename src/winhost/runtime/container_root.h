@@ -1,30 +1,12 @@
 #pragma once  // private to this folder
+#include "winhost/bundle/container_folder.h"
 #include "winhost/bundle/container_users.h"
 #include "winhost/bundle/oci_bundle.h"
 #include "winhost/runtime/context.h"
 #include "winhost/runtime/records.h"
+#include "winhost/template/drive.h"
 
 namespace porthole::winhost {
-
-/// The directories and files of one pod or container.
-struct Folder {
-    std::string path;
-
-    std::string upper() const { return join_path(path, "upper"); }
-    std::string work() const { return join_path(path, "work"); }
-    std::string rootfs() const { return join_path(path, "rootfs"); }
-    std::string exchange() const { return join_path(path, "x"); }  ///< /.ph inside
-    std::string socket() const { return join_path(path, "x/s"); }
-    std::string exit_file() const { return join_path(path, "x/exit"); }
-    /// The n-th source of the host's that is mounted into the container.
-    std::string source(std::size_t number) const { return join_path(path, "sources/" + std::to_string(number)); }
-    std::string record() const { return join_path(path, "record.json"); }
-    std::string hosts() const { return join_path(path, "hosts"); }
-    std::string resolv_conf() const { return join_path(path, "resolv.conf"); }
-};
-
-/// C:\ of a host or container, below its root file system.
-inline std::string drive_of(const std::string& rootfs) { return join_path(rootfs, "wine/drive_c"); }
 
 /// The input for a container's file system. Borrows the records.
 struct RootRequest {
