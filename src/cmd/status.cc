@@ -8,12 +8,13 @@
 #include "cmd/program/output_flag.h"
 #include "cmd/program/runtime_setup.h"
 #include "local_cluster/control_plane/control_plane_state.h"
+#include "local_cluster/hosts/host_files.h"
 #include "local_cluster/next_steps.h"
 #include "local_cluster/state/cluster.h"
 #include "net/http/http_client.h"
+#include "node_join/identity.h"
 #include "node_join/pki.h"
 #include "node_join/server_list.h"
-#include "runtime/files/durable_file.h"
 #include "runtime/files/file_system.h"
 #include "schema/json/json.h"
 #include "schema/value.h"
@@ -63,9 +64,9 @@ Task<Answers> ask_servers(RealWorld& world, const DataDir& data, const Cluster& 
 Task<Answers> ask_foreign_server(RealWorld& world, const DataDir& data, const Cluster& cluster) {
     Value items = Value::array();
     for (const NodeHost& node : cluster.nodes(data)) {
-        const std::filesystem::path folder = data.node(node.name) / "C/k/pki";
-        CO_TRY(const std::string identity, read_file(folder / "client.pem"));
-        CO_TRY(std::string ca, read_file(folder / "ca.crt"));
+        const HostFiles files(data.node(node.name));
+        CO_TRY(const std::string identity, files.read_credential(IdentityFile));
+        CO_TRY(std::string ca, files.read_credential("ca.crt"));
         const client::ClientConfig config{
             .server = cluster.server_url(), .ca_pem = std::move(ca), .certificate_pem = identity, .key_pem = identity};
         CO_TRY(const auto transport, client::make_http_transport(world.loop, config, std::string("porthole/") + PortholeVersion));

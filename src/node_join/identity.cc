@@ -64,7 +64,7 @@ std::optional<bool> is_signed(const ConfigMap& info, const std::string& token) {
     return net::verify_detached_jws(signature->second, signed_text->second, id, secret);
 }
 
-constexpr const char *IdentityFile = "client.pem", *ServingFile = "serving.pem";
+constexpr const char* ServingFile = "serving.pem";
 
 /// cluster-info, once it is signed with the token, or after `limit` as it is.
 Task<ConfigMap> wait_for_signature(EventLoop& loop, client::Client& client, std::string server, std::string token, Duration limit) {
@@ -231,10 +231,8 @@ KeyPair read_serving_identity(const fs::path& folder) {
     return key == std::string::npos ? KeyPair{} : KeyPair{text->substr(0, key), text->substr(key)};
 }
 
-bool is_accepted_identity(const fs::path& folder, const std::string& ca_pem, SystemTime now) {
-    constexpr std::size_t Longest = 64 << 10;
-    const auto text = make_file_system()->read_untrusted((folder / IdentityFile).string(), 0, Longest);
-    const auto own = text ? net::parse_certificate(*text) : Result<net::CertificateInfo>(text.error());
+bool is_accepted_identity(const std::string& identity, const std::string& ca_pem, SystemTime now) {
+    const auto own = net::parse_certificate(identity);
     if (!own || own->not_after <= now) return false;
     return std::ranges::any_of(split_certificates(ca_pem), [&](const std::string& one) {
         const auto authority = net::parse_certificate(one);

@@ -66,15 +66,17 @@ struct ServerChoice {
 Task<ServerChoice> choose_servers(AsioLoop& loop, JoinTarget target, ClusterInfo info, std::uint16_t port,
                                   std::function<void(const std::string&)> why_not);
 
-/// A node's certificate and key, in the single file `folder`/client.pem, so that they always match.
+/// A node's certificate and key are in a single file, so that they always match.
+inline constexpr const char* IdentityFile = "client.pem";
+/// Writes that file into `folder`.
 Result<void> write_node_identity(const std::filesystem::path& folder, const KeyPair& identity);
 /// The same for the kubelet's server, in serving.pem.
 Result<void> write_serving_identity(const std::filesystem::path& folder, const KeyPair& identity);
 /// The result of write_serving_identity(); empty if there is none.
 KeyPair read_serving_identity(const std::filesystem::path& folder);
-/// Whether the identity in `folder` is one that a cluster with these authorities accepts: neither expired nor issued by another authority.
-/// The folder may be another's, who can put anything there.
-bool is_accepted_identity(const std::filesystem::path& folder, const std::string& ca_pem, SystemTime now);
+/// Whether a cluster with these authorities accepts what is in an IdentityFile: a certificate that has neither expired nor another
+/// authority. The text may be anything.
+bool is_accepted_identity(const std::string& identity, const std::string& ca_pem, SystemTime now);
 /// A kubeconfig that names `ca` and client.pem in `folder` by path. `server_name` is the name by which the server is verified; "" for its
 /// host.
 std::string node_kubeconfig(const std::string& server, const std::filesystem::path& ca, const std::filesystem::path& folder,

@@ -185,19 +185,17 @@ TEST_F(NodeFolder, HasAnIdentityThatIsAcceptedUntilItsAuthorityIsReplacedOrItExp
     const SystemTime now = std::chrono::system_clock::now(), later = now + std::chrono::hours(24);
     const auto authority = [&](const char* name) { return net::CertificateAuthority::create(name, now, later); };
     const auto own = authority("own"), next = authority("next"), namesake = authority("own");
-    EXPECT_FALSE(is_accepted_identity(folder, own.certificate_pem(), now)) << "there is none";
+    EXPECT_FALSE(is_accepted_identity("", own.certificate_pem(), now)) << "there is none";
     const auto key = net::PrivateKey::generate();
     const std::string certificate =
         own.issue(key, {.common_name = "system:node:n"}, {.not_before = now, .not_after = later, .for_client = true}).value();
     ASSERT_TRUE(write_node_folder(folder, choice, info, {certificate, key.pem()}));
-    EXPECT_TRUE(is_accepted_identity(folder, own.certificate_pem(), now));
-    EXPECT_TRUE(is_accepted_identity(folder, next.certificate_pem() + own.certificate_pem(), now)) << "during a rotation";
-    EXPECT_FALSE(is_accepted_identity(folder, next.certificate_pem(), now)) << "after it";
-    EXPECT_FALSE(is_accepted_identity(folder, namesake.certificate_pem(), now)) << "another of the same name";
-    EXPECT_FALSE(is_accepted_identity(folder, own.certificate_pem(), later)) << "expired";
-    fs::rename(folder / "client.pem", folder / "elsewhere");
-    fs::create_symlink(folder / "elsewhere", folder / "client.pem");
-    EXPECT_FALSE(is_accepted_identity(folder, own.certificate_pem(), now)) << "not a file of the folder";
+    const std::string identity = text(IdentityFile);
+    EXPECT_TRUE(is_accepted_identity(identity, own.certificate_pem(), now));
+    EXPECT_TRUE(is_accepted_identity(identity, next.certificate_pem() + own.certificate_pem(), now)) << "during a rotation";
+    EXPECT_FALSE(is_accepted_identity(identity, next.certificate_pem(), now)) << "after it";
+    EXPECT_FALSE(is_accepted_identity(identity, namesake.certificate_pem(), now)) << "another of the same name";
+    EXPECT_FALSE(is_accepted_identity(identity, own.certificate_pem(), later)) << "expired";
 }
 
 }  // namespace

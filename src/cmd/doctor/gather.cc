@@ -5,6 +5,7 @@
 #include "base/base64.h"
 #include "base/result.h"
 #include "base/time/time.h"
+#include "local_cluster/hosts/host_files.h"
 #include "net/tls/x509.h"
 #include "runtime/files/durable_file.h"
 #include "schema/json/json.h"
@@ -134,15 +135,13 @@ std::optional<Kind> kind_of(const fs::path& file) {
     return std::nullopt;
 }
 
-/// `root`: who root is on the disk that has the file.
-Result<void> add_file(HostFacts& facts, Kind kind, const fs::path& path, unsigned root = 0) {
+Result<void> add_file(HostFacts& facts, Kind kind, const fs::path& path) {
     struct stat found{};
     if (::lstat(path.c_str(), &found) != 0) {
         if (errno == ENOENT) return {};
         return Error(errno == EACCES ? Reason::Forbidden : Reason::Io, "cannot read " + path.string() + "; run it as root");
     }
-    facts.files.push_back(
-        {kind, path, found.st_mode & 07777, found.st_uid == root ? 0 : found.st_uid, found.st_gid == root ? 0 : found.st_gid});
+    facts.files.push_back({kind, path, found.st_mode & 07777, found.st_uid, found.st_gid});
     return {};
 }
 
@@ -165,11 +164,17 @@ Result<std::vector<fs::path>> files_of(const fs::path& folder) {
     return files;
 }
 
-/// Who root of the emulated host in this folder is on this machine; nothing where none runs.
-std::optional<unsigned> root_of_emulated_host(const fs::path& node) {
-    struct stat found{};
-    const fs::path drive = node / "h/rootfs/wine/drive_c";
-    return ::lstat(drive.c_str(), &found) == 0 ? std::optional(found.st_uid) : std::nullopt;
+/// Of a host that runs, as its administrator sees it: for that one, root of the host is root.
+void add_emulated_host(HostFacts& facts, const fs::path& node) {
+    const local_cluster::HostFiles files(node);
+    const auto root = files.root_user();
+    if (!root) return;
+    facts.emulated_hosts.push_back({node.filename().string(), *root});
+    const auto authority = files.credential_status("ca.crt");
+    if (!authority) return;
+    const auto seen = [&](std::uint32_t id) { return id == *root ? 0 : id; };
+    facts.files.push_back(
+        {Kind::AuthorityFile, files.credential_path("ca.crt"), authority->mode, seen(authority->uid), seen(authority->gid)});
 }
 
 Result<void> add_nodes(HostFacts& facts, const fs::path& nodes) {
@@ -179,9 +184,7 @@ Result<void> add_nodes(HostFacts& facts, const fs::path& nodes) {
         TRY_VOID(add_file(facts, Kind::Kubeconfig, node / "kubeconfig"));
         // Files of an emulated host's C: have Windows' access lists, which Wine shows as other modes; the folder above them is root's.
         TRY_VOID(add_file(facts, Kind::NodeIdentity, node / "client.pem"));
-        const auto root = root_of_emulated_host(node);
-        if (root) facts.emulated_hosts.push_back({node.filename().string(), *root});
-        TRY_VOID(add_file(facts, Kind::AuthorityFile, node / "C/k/pki/ca.crt", root.value_or(0)));
+        add_emulated_host(facts, node);
         TRY(const auto networks, files_of(node / "cni/net.d"));
         for (const fs::path& file : networks) TRY_VOID(add_file(facts, Kind::CniConfiguration, file));
     }

@@ -2,8 +2,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
 
 #include "client/fake/fake_api.h"
+#include "runtime/files/durable_file.h"
 #include "runtime/sim/sim_loop.h"
 
 namespace porthole::cmd::doctor {
@@ -64,6 +69,28 @@ TEST_F(GatherTest, WaitsForANodeThatHasJustJoined) {
 TEST_F(GatherTest, DoesNotWaitForANodeThatIsSilent) {
     EXPECT_EQ(kubelet(10min, 3s).error, "remote error: tls: internal error");
     EXPECT_EQ(asked, 1);
+}
+
+struct GatherHostTest : testing::Test {
+    GatherHostTest() { std::filesystem::create_directories(drive / "k/pki"); }
+    ~GatherHostTest() override { std::filesystem::remove_all(data); }
+    bool knows_authority() const {
+        const auto facts = gather_host(data, "");
+        EXPECT_TRUE(facts);
+        EXPECT_EQ(facts->emulated_hosts.size(), 1u);
+        return std::ranges::any_of(facts->files, [](const FileFact& file) { return file.kind == FileFact::Kind::AuthorityFile; });
+    }
+    const std::filesystem::path data = std::filesystem::temp_directory_path() / ("porthole-gather-" + std::to_string(::getpid()));
+    const std::filesystem::path drive = data / "nodes/windows-1/h/rootfs/wine/drive_c";
+};
+
+TEST_F(GatherHostTest, WhatIsOnTheDriveOfAnEmulatedHostIsNotLookedForElsewhere) {
+    EXPECT_FALSE(knows_authority());
+    ASSERT_TRUE(write_durably(drive / "k/pki/ca.crt", "an authority"));
+    EXPECT_TRUE(knows_authority());
+    std::filesystem::rename(drive / "k", data / "elsewhere");
+    std::filesystem::create_directory_symlink(data / "elsewhere", drive / "k");
+    EXPECT_FALSE(knows_authority()) << "a pod with a hostPath volume can put a link there";
 }
 
 }  // namespace

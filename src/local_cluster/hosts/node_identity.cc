@@ -1,12 +1,16 @@
 #include "local_cluster/hosts/node_identity.h"
 
+#include "local_cluster/hosts/host_files.h"
 #include "node_join/identity.h"
+#include "runtime/files/durable_file.h"
 
 namespace porthole::local_cluster {
 
 bool is_refused(const DataDir& data, const NodeHost& node, const std::string& ca_pem, SystemTime now) {
-    const auto folder = node.is_windows() ? data.node(node.name) / "C/k/pki" : data.node(node.name);  // WindowsNode::credentials()
-    return !node_join::is_accepted_identity(folder, ca_pem, now);
+    const auto folder = data.node(node.name);
+    const auto identity =
+        node.is_windows() ? HostFiles(folder).read_credential(node_join::IdentityFile) : read_file(folder / node_join::IdentityFile);
+    return !identity || !node_join::is_accepted_identity(*identity, ca_pem, now);
 }
 
 std::vector<std::string> refused_nodes(const DataDir& data, const Cluster& cluster, const std::string& ca_pem, SystemTime now) {

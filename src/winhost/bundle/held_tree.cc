@@ -27,6 +27,12 @@ Error tree_error(const std::string& doing, int code = errno) {
     return Error(reason, doing + ": " + std::strerror(code));
 }
 
+FileType type_of(mode_t mode) {
+    if (S_ISLNK(mode)) return FileType::Symlink;
+    if (S_ISDIR(mode)) return FileType::Directory;
+    return S_ISSOCK(mode) ? FileType::Socket : FileType::Regular;
+}
+
 std::int64_t nanoseconds(const timespec& time) { return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec; }
 
 Result<void> write_bytes(int fd, std::string_view contents) {
@@ -227,13 +233,21 @@ Result<HeldSource> HeldTree::hold(const std::string& path) const {
     return HeldSource(std::move(descriptor), S_ISDIR(status.st_mode));
 }
 
-Result<FileType> HeldTree::type(const std::string& path) const {
+Result<FileStatus> HeldTree::status(const std::string& path) const {
     TRY(const FileHandle folder, open_parent(path));
     struct stat there;
     if (::fstatat(folder.get(), base_name(path).c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0) return tree_error("looking at " + path);
-    if (S_ISLNK(there.st_mode)) return FileType::Symlink;
-    if (S_ISDIR(there.st_mode)) return FileType::Directory;
-    return S_ISSOCK(there.st_mode) ? FileType::Socket : FileType::Regular;
+    return FileStatus{.type = type_of(there.st_mode),
+                      .mode = there.st_mode & 07777,
+                      .uid = there.st_uid,
+                      .gid = there.st_gid,
+                      .size = static_cast<std::uint64_t>(there.st_size),
+                      .modified = std::chrono::sys_time<std::chrono::nanoseconds>(std::chrono::nanoseconds(nanoseconds(there.st_mtim)))};
+}
+
+Result<FileType> HeldTree::type(const std::string& path) const {
+    TRY(const FileStatus there, status(path));
+    return there.type;
 }
 
 Result<FileId> HeldTree::leads_to(const std::string& path) const {

@@ -69,7 +69,8 @@ public:
     /// Fine if there is a link already.
     Result<void> create_symlink(const std::string& target, const std::string& path) const;
     Result<HeldSource> hold(const std::string& path) const;
-    /// Of the path itself: a link is a link.
+    /// Of the path itself: a link is a link. Its inode's number, and whether it is a mount point, are not told.
+    Result<FileStatus> status(const std::string& path) const;
     Result<FileType> type(const std::string& path) const;
     /// Whether the links at `path` lead to something. They are resolved inside the directory: an absolute one starts at the directory.
     bool leads_somewhere(const std::string& path) const { return leads_to(path).has_value(); }

@@ -1,0 +1,30 @@
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "base/result.h"
+#include "runtime/files/file_system.h"
+
+namespace porthole::local_cluster {
+
+/// What an emulated host has in its directory on this machine, DataDir::node(). Pods can put links in place of what is on its C:\
+/// (hostPath), so nothing there is opened by its whole path, and no read blocks. Errors of what is on C:\: NotFound; Forbidden if the path
+/// leads over a link or to something other than a regular file; RequestEntityTooLarge; Io. Blocking.
+class HostFiles {
+public:
+    explicit HostFiles(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+    /// Who root of the host is on this machine. All require that the host runs: C:\ is mounted then only.
+    Result<std::uint32_t> root_user() const;
+    /// A file of the node's credentials, such as node_join::IdentityFile; at most 64 KiB.
+    Result<std::string> read_credential(const std::string& name) const;
+    Result<FileStatus> credential_status(const std::string& name) const;
+    /// To show to people.
+    std::filesystem::path credential_path(const std::string& name) const;
+
+private:
+    std::filesystem::path folder_;
+};
+
+}  // namespace porthole::local_cluster
