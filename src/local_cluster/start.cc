@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "local_cluster/hosts/host_files.h"
 #include "local_cluster/processes/child_process.h"
 #include "local_cluster/processes/progress_pipe.h"
 #include "runtime/files/durable_file.h"
@@ -45,19 +46,24 @@ bool has_processes(const Cluster& cluster) {
     return std::ranges::any_of(cluster.processes, [](const auto& process) { return is_running(process.second); });
 }
 
+Result<bool> has_claims(const DataDir& data, const NodeHost& host) {
+    if (host.is_windows()) return HostFiles(data.node(host.name)).has_claims();
+    std::error_code ignored;
+    const fs::path volumes = data.node(host.name) / "kubelet/local-volumes";
+    return fs::exists(volumes, ignored) && !fs::is_empty(volumes, ignored);
+}
+
 /// The supervisor removes the hosts that are not asked for any more. Nobody can say what the data of claims on them are worth.
 Result<void> check_surplus(const DataDir& data, const Cluster& cluster) {
-    // The drive of an emulated host is mounted while it runs only: below is the layer that has what was written to it.
-    constexpr const char* Folders[] = {"kubelet/local-volumes", "h/upper/wine/drive_c/var/lib/kubelet/local-volumes"};
     for (const NodeHost& host : cluster.surplus_hosts(data)) {
-        for (const char* folder : Folders) {
-            std::error_code ignored;
-            const fs::path volumes = data.node(host.name) / folder;
-            if (!fs::exists(volumes, ignored) || fs::is_empty(volumes, ignored)) continue;
+        const auto found = has_claims(data, host);
+        if (!found)
+            return Error(Reason::Conflict, "whether data of claims are on " + host.name + ", which would be removed, is not known (" +
+                                               found.error().message + "): start the cluster with it, and correct that");
+        if (*found)
             return Error(Reason::Conflict,
                          "the data of claims are on " + host.name +
                              ", which would be removed: start the cluster with it, delete the claims and take it away then");
-        }
     }
     return {};
 }
@@ -79,7 +85,7 @@ Result<void> check_backend(const DataDir& data, const Cluster& cluster, const st
     const ClusterOptions& options = cluster.options;
     if (options.backend == before) return {};
     for (const NodeHost& host : cluster.nodes(data)) {
-        if (!host.is_windows() || !path_exists(data.node(host.name) / "joined")) continue;
+        if (!host.is_windows() || HostFiles(data.node(host.name)).joined_server().empty()) continue;
         const std::string remedy =
             options.foreign ? "remove it first with `porthole winnode leave" + data.flag() + "`"
                             : "start the cluster without its Windows nodes (--nodes linux=" + std::to_string(options.linux_nodes) +

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "local_cluster/hosts/host_files.h"
 #include "runtime/files/durable_file.h"
 
 namespace porthole::local_cluster {
@@ -46,11 +47,26 @@ TEST_F(PlannedCluster, IsNotEmptyInPlaceOfOneWhoseStoreIsGone) {
     EXPECT_EQ(refusal(options), "");
 }
 
+TEST_F(PlannedCluster, KeepsAHostWithDataOfClaims) {
+    Cluster known{.options = options, .host_numbers = {{"windows-1", 2}}};
+    ASSERT_TRUE(known.save(data));
+    ClusterOptions wanted = options;
+    wanted.windows_nodes.clear();
+    EXPECT_EQ(refusal(wanted), "");
+    const fs::path drive = data.node("windows-1") / "h/upper/wine/drive_c";
+    fs::create_directories(drive / "var/lib/kubelet/local-volumes/pvc-1");
+    EXPECT_THAT(refusal(wanted), HasSubstr("the data of claims are on windows-1, which would be removed"));
+    EXPECT_EQ(refusal(options), "");
+    fs::rename(drive / "var", drive / "elsewhere");
+    fs::create_directory_symlink("elsewhere", drive / "var");
+    EXPECT_THAT(refusal(wanted), HasSubstr("whether data of claims are on windows-1, which would be removed, is not known"));
+}
+
 TEST_F(PlannedCluster, KeepsThePodNetworkThatAWindowsHostHasJoinedWith) {
     ClusterOptions wanted = options;
     wanted.backend = "vxlan";
     EXPECT_EQ(refusal(wanted), "") << "it has not joined yet";
-    ASSERT_TRUE(write_durably(data.node("windows-1") / "joined", "https://10.89.0.1:6443\n"));
+    ASSERT_TRUE(HostFiles(data.node("windows-1")).note_joined("https://10.89.0.1:6443"));
     EXPECT_THAT(refusal(wanted), HasSubstr("windows-1 has joined with another pod network (host-gw), which cannot be changed"));
     EXPECT_EQ(refusal(options), "");
     wanted.windows_nodes.clear();

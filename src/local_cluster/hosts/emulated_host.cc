@@ -5,6 +5,7 @@
 
 #include "base/strings.h"
 #include "bundled_images/bundled_images.h"
+#include "local_cluster/hosts/host_files.h"
 #include "local_cluster/processes/failing_start.h"
 #include "local_cluster/processes/node_progress.h"
 #include "runtime/files/durable_file.h"
@@ -62,8 +63,7 @@ Task<> EmulatedHost::ensure_ready() {
 }
 
 bool EmulatedHost::has_joined(const std::vector<std::string>& servers) const {
-    const auto joined = read_file(folder() / "joined");
-    return joined && std::ranges::find(servers, trim(*joined)) != servers.end();
+    return std::ranges::find(servers, HostFiles(folder()).joined_server()) != servers.end();
 }
 
 Task<> EmulatedHost::join(ForeignCluster target, std::string backend) {
@@ -94,7 +94,7 @@ Task<> EmulatedHost::join(ForeignCluster target, std::string backend) {
     CO_TRY(const CommandOutput result, co_await processes_.run(std::move(command)));
     CO_TRY_VOID(write_durably(data_.logs() / (node_.name + "-join.log"), result.output + result.errors));
     if (result.exit_code != 0) co_return Error(Reason::Unavailable, "the host cannot join: " + last_line(result));
-    co_return write_durably(folder() / "joined", target.server + "\n");
+    co_return HostFiles(folder()).note_joined(target.server);
 }
 
 Task<std::vector<std::string>> EmulatedHost::import(fs::path archive) {

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "base/strings.h"
 #include "node_join/windows_node/node_plan.h"
+#include "runtime/files/durable_file.h"
 #include "winhost/bundle/container_folder.h"
 #include "winhost/bundle/held_tree.h"
 #include "winhost/template/drive.h"
@@ -14,6 +16,9 @@ using winhost::Folder;
 using winhost::HeldTree;
 
 constexpr std::size_t LargestCredential = 64 << 10;
+/// Where the kubelet of an emulated host keeps local volumes (kubelet/volumes/local_volume) if its flags name no other directory.
+constexpr const char* LocalVolumes = "C:\\var\\lib\\kubelet\\local-volumes";
+
 /// "C:\\k\\pki" -> "wine/drive_c/k/pki"
 std::string below_root(std::string windows_path) {
     std::ranges::replace(windows_path, '\\', '/');
@@ -23,6 +28,10 @@ std::string below_root(std::string windows_path) {
 std::string credential(const std::string& name) { return below_root(node_join::WindowsNode().credentials() + "\\" + name); }
 
 }  // namespace
+
+std::string HostFiles::joined_server() const { return std::string(trim(read_file(folder_ / "joined").value_or(""))); }
+
+Result<void> HostFiles::note_joined(const std::string& server) const { return write_durably(folder_ / "joined", server + "\n"); }
 
 Result<std::uint32_t> HostFiles::root_user() const {
     TRY(const HeldTree root, HeldTree::open(Folder::of_host(folder_).rootfs()));
@@ -42,6 +51,17 @@ Result<FileStatus> HostFiles::credential_status(const std::string& name) const {
 
 std::filesystem::path HostFiles::credential_path(const std::string& name) const {
     return Folder::of_host(folder_).rootfs() / std::filesystem::path(credential(name));
+}
+
+Result<bool> HostFiles::has_claims() const {
+    // The layer below C:\ that has what was written to it.
+    const auto written = HeldTree::open(Folder::of_host(folder_).upper());
+    if (is_not_found(written)) return false;
+    TRY_VOID(written);
+    const auto volumes = written->list(below_root(LocalVolumes));
+    if (is_not_found(volumes)) return false;
+    TRY_VOID(volumes);
+    return !volumes->empty();
 }
 
 }  // namespace porthole::local_cluster

@@ -15,13 +15,20 @@ class HostFiles {
 public:
     explicit HostFiles(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
-    /// Who root of the host is on this machine. All require that the host runs: C:\ is mounted then only.
+    /// The API server by which the host has joined a cluster, as a URL; "" if it has not.
+    std::string joined_server() const;
+    Result<void> note_joined(const std::string& server) const;
+
+    /// Who root of the host is on this machine. This and the next three require that the host runs: C:\ is mounted then only.
     Result<std::uint32_t> root_user() const;
     /// A file of the node's credentials, such as node_join::IdentityFile; at most 64 KiB.
     Result<std::string> read_credential(const std::string& name) const;
     Result<FileStatus> credential_status(const std::string& name) const;
     /// To show to people.
     std::filesystem::path credential_path(const std::string& name) const;
+
+    /// Whether its kubelet has data of claims, whether or not the host runs.
+    Result<bool> has_claims() const;
 
 private:
     std::filesystem::path folder_;

@@ -68,5 +68,22 @@ TEST_F(HostFilesTest, AnIdentityThatIsNotOnTheDriveIsRefused) {
     EXPECT_TRUE(is_refused(data, node, authority.certificate_pem(), now));
 }
 
+TEST_F(HostFilesTest, SayWhetherThereAreDataOfClaimsAlsoWhileTheHostDoesNotRun) {
+    EXPECT_FALSE(files.has_claims().value()) << "it has never run";
+    const fs::path kubelet = folder / "h/upper/wine/drive_c/var/lib/kubelet";
+    fs::create_directories(kubelet / "local-volumes");
+    EXPECT_FALSE(files.has_claims().value());
+    fs::create_directories(kubelet / "local-volumes/pvc-1");
+    EXPECT_TRUE(files.has_claims().value());
+    replace_by_link(kubelet);
+    EXPECT_EQ(files.has_claims().error().reason, Reason::Forbidden);
+}
+
+TEST_F(HostFilesTest, NameTheServerByWhichTheHostHasJoined) {
+    EXPECT_EQ(files.joined_server(), "");
+    ASSERT_TRUE(files.note_joined("https://10.89.0.1:6443"));
+    EXPECT_EQ(files.joined_server(), "https://10.89.0.1:6443");
+}
+
 }  // namespace
 }  // namespace porthole::local_cluster
