@@ -9,6 +9,7 @@
 #include "local_cluster/hosts/host_files.h"
 #include "local_cluster/processes/child_process.h"
 #include "local_cluster/processes/progress_pipe.h"
+#include "local_cluster/state/store_mark.h"
 #include "runtime/files/durable_file.h"
 #include "runtime/files/file_lock.h"
 
@@ -68,18 +69,6 @@ Result<void> check_surplus(const DataDir& data, const Cluster& cluster) {
     return {};
 }
 
-/// A cluster whose store is gone is not begun as an empty one: its nodes would believe that, and end their pods.
-Result<void> check_store(const DataDir& data) {
-    if (path_exists(data.store() / "store.db") || path_exists(data.store_location())) return {};
-    // The key of encryption comes after the store, except where a first start with several servers has failed.
-    if (!path_exists(data.encryption_file()) || path_exists(data.server_token())) return {};
-    return Error(Reason::NotFound,
-                 "the objects of the cluster are missing in " + data.store().string() +
-                     ": put them back, or restore a backup. To begin an empty cluster, delete what is left with `porthole "
-                     "down --purge" +
-                     data.flag() + "`");
-}
-
 /// The pod network of an emulated host is created when it joins, and its Host Networking Service keeps it.
 Result<void> check_backend(const DataDir& data, const Cluster& cluster, const std::string& before) {
     const ClusterOptions& options = cluster.options;
@@ -124,7 +113,7 @@ Result<Cluster> planned_cluster(const DataDir& data, const ClusterOptions& optio
                               known->options.foreign ? "end them first with `porthole winnode leave" + data.flag() + "`"
                                                      : "end it first with `porthole down" + data.flag() + "`"));
     if (running) return known;
-    TRY_VOID(check_store(data));
+    TRY_VOID(check_expected_store(data, "delete what is left with `porthole down --purge" + data.flag() + "`"));
     if (other_servers) known->etcd = {};
     known->number_hosts(data);  // as they are
     if (!known->host_numbers.empty() && known->options.host_prefix != wanted.host_prefix)

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "local_cluster/hosts/host_files.h"
+#include "local_cluster/state/store_mark.h"
 #include "runtime/files/durable_file.h"
 
 namespace porthole::local_cluster {
@@ -33,17 +34,18 @@ protected:
 
 TEST_F(PlannedCluster, IsNotEmptyInPlaceOfOneWhoseStoreIsGone) {
     EXPECT_EQ(refusal(options), "") << "a first start that was cut off";
-    ASSERT_TRUE(write_durably(data.encryption_file(), "key"));
+    ASSERT_TRUE(expect_store(data));
     EXPECT_THAT(refusal(options), HasSubstr("the objects of the cluster are missing in " + data.store().string()));
-    ASSERT_TRUE(write_durably(data.server_token(), "token"));
-    EXPECT_EQ(refusal(options), "") << "a first start with several servers has failed";
-    fs::remove(data.server_token());
+    EXPECT_THAT(refusal(options), HasSubstr("delete what is left with `porthole down --purge"));
     ASSERT_TRUE(write_durably(data.store_location(), "https://127.71.5.1:2379, /registry\n"));
     EXPECT_EQ(refusal(options), "") << "they are in etcd";
     fs::remove(data.store_location());
     fs::create_directories(data.store());
     EXPECT_THAT(refusal(options), HasSubstr("are missing")) << "the directory alone";
     ASSERT_TRUE(write_durably(data.store() / "store.db", "objects"));
+    EXPECT_EQ(refusal(options), "");
+    fs::remove_all(data.store());
+    ASSERT_TRUE(expect_no_store(data));
     EXPECT_EQ(refusal(options), "");
 }
 

@@ -3,6 +3,7 @@
 import itertools
 import json
 import os
+import shutil
 import unittest
 
 from control_plane_case import ControlPlaneCase
@@ -61,6 +62,31 @@ class ServerFlags(ControlPlaneCase):
     def test_an_unknown_gate_ends_the_server_with_its_name(self):
         self.assertIn("unrecognized feature gate: NoSuchGate", self.refusal("--feature-gates", "NoSuchGate=true"))
         self.assertIn("invalid value of IdentifyPodOS: maybe", self.refusal("--feature-gates", "IdentifyPodOS=maybe"))
+
+    def test_a_store_that_is_missing_is_not_replaced_by_an_empty_one(self):
+        def stop():
+            self.server.stop()
+            self.server.process = None
+
+        def first_made():
+            return self.server.kubectl("get", "configmap", "kept", "-o", "jsonpath={.data.a}", check=False).stdout
+        data, away = self.server.folder / "data", self.folder / "away"
+        self.start()
+        self.server.kubectl("create", "configmap", "kept", "--from-literal=a=b")
+        stop()
+        shutil.move(data / "store", away)
+        refused = run(self.network.inside([str(PORTHOLE), "server", "--data", str(data)]), check=False, seconds=60)
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn(f"the objects of the cluster are missing in {data}/store: put them back", refused.stderr)
+        self.assertFalse((data / "store").exists())
+        shutil.move(away, data / "store")
+        self.start()
+        self.assertEqual(first_made(), "b")
+        stop()
+        shutil.rmtree(data / "store")
+        (data / "store-expected").unlink()  # as the message says
+        self.start()
+        self.assertEqual(first_made(), "")
 
     # API-06
     def test_manifests_of_an_old_version_become_those_of_apps_and_warn(self):

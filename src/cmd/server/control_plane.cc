@@ -184,9 +184,7 @@ Task<> ControlPlane::start() {
     proxy_ca_pem_ = chosen.authentication.request_header.ca_pem;
     CO_TRY_VOID(make_connector(pki));
     CO_TRY(api_, co_await open_api(std::move(engine), std::move(authorities), std::move(chosen)));
-    if (!flags_.etcd.servers.empty()) {
-        CO_TRY_VOID(note_store_location(data, flags_.etcd));
-    }
+    CO_TRY_VOID(note_store_location(data, flags_.etcd));
     CO_TRY_VOID(encryption_.check_loaded());
     CO_TRY_VOID(certificates_.trust_clients(pki, *api_));
     CO_TRY_VOID(listen(pki));

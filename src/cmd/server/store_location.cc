@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "local_cluster/state/store_mark.h"
 #include "runtime/files/durable_file.h"
 
 namespace porthole::cmd {
@@ -48,7 +49,10 @@ Result<void> check_not_in_etcd(const DataDir& data) {
 }
 
 Result<void> check_known_location(const DataDir& data, const EtcdFlags& flags) {
-    if (flags.servers.empty()) return check_not_in_etcd(data);
+    if (flags.servers.empty()) {
+        TRY_VOID(check_not_in_etcd(data));
+        return local_cluster::check_expected_store(data, "remove " + data.store_mark().string());
+    }
     const std::filesystem::path record = data.store_location();
     if (!path_exists(record)) {
         if (!path_exists(data.store() / "store.db")) return {};
@@ -103,13 +107,15 @@ Result<std::string> required_authorities(const DataDir& data, const EtcdFlags& f
 Result<void> note_store_location(const DataDir& data, const EtcdFlags& flags) {
     const std::filesystem::path record = data.store_location();
     if (flags.servers.empty()) {
+        TRY_VOID(local_cluster::expect_store(data));
         std::error_code error;
         std::filesystem::remove(record, error);
         return error ? Result<void>(Error(Reason::Io, "cannot remove " + record.string() + ": " + error.message())) : Result<void>();
     }
     const std::string text = record_of(flags);
     const auto present = read_file(record);
-    return present && *present == text ? Result<void>() : write_durably(record, text);
+    if (!present || *present != text) TRY_VOID(write_durably(record, text));
+    return local_cluster::expect_no_store(data);  // the last: while both are there, the record decides
 }
 
 }  // namespace porthole::cmd

@@ -12,7 +12,7 @@ namespace porthole::cmd {
 /// That the objects are not in an etcd. Error: Conflict.
 Result<void> check_not_in_etcd(const local_cluster::DataDir& data);
 /// That the objects are where `flags` say, as far as this machine knows: a copy that was left behind, or another cluster's objects, is not
-/// taken for them. Errors: Conflict, with the remedy; Io.
+/// taken for them, and neither is nothing where the data directory had objects. Errors: Conflict and NotFound, with the remedy; Io.
 Result<void> check_known_location(const local_cluster::DataDir& data, const EtcdFlags& flags);
 /// check_known_location(), and that there is something. For a server that is about to use the store of `flags`. Errors: Conflict,
 /// with the remedy; those of an etcd.

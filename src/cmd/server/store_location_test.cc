@@ -52,5 +52,26 @@ TEST_F(StoreLocation, IsTheEtcdWhereTheServerRanLast) {
     EXPECT_EQ(check({}), "");
 }
 
+TEST_F(StoreLocation, IsTheDataDirectoryAlsoWhenTheStoreIsGone) {
+    keep_objects_here();
+    ASSERT_TRUE(note_store_location(data_, {}));
+    EXPECT_EQ(check({}), "");
+    fs::remove_all(data_.store());
+    const std::string refused = check({});
+    EXPECT_NE(refused.find("the objects of the cluster are missing in " + data_.store().string()), std::string::npos) << refused;
+    EXPECT_TRUE(refused.ends_with("To begin an empty cluster, remove " + (data_.root() / "store-expected").string())) << refused;
+    EXPECT_EQ(check(etcd("/registry")), "") << "what is in etcd is used instead: the remedy of the other refusal";
+    fs::remove(data_.root() / "store-expected");
+    EXPECT_EQ(check({}), "");
+}
+
+TEST_F(StoreLocation, CanBeginEmptyWithoutTheRecordOfAnEtcd) {
+    ASSERT_TRUE(note_store_location(data_, {}));
+    ASSERT_TRUE(note_store_location(data_, etcd("/registry")));
+    EXPECT_NE(check({}).find("To go on without them, remove " + data_.store_location().string()), std::string::npos);
+    fs::remove(data_.store_location());
+    EXPECT_EQ(check({}), "");
+}
+
 }  // namespace
 }  // namespace porthole::cmd

@@ -20,6 +20,8 @@ public:
     /// A file that names the etcd with the objects; absent if they are in store(). Only this file decides: cluster.json only has the wanted
     /// number of servers.
     std::filesystem::path store_location() const { return root_ / "store-location"; }
+    /// A file that is there from when a server has stored objects in store() until they are elsewhere.
+    std::filesystem::path store_mark() const { return root_ / "store-expected"; }
     /// The embedded store from before the cluster had several servers.
     std::filesystem::path former_store() const { return root_ / "store.before-servers"; }
     /// The key that encrypts secrets on disk.
