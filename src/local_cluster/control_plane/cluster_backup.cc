@@ -7,32 +7,22 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <map>
 
-#include "base/base64.h"
 #include "base/time/time.h"
 #include "base/version.h"
+#include "local_cluster/control_plane/keys_file.h"
 #include "local_cluster/state/move_durably.h"
-#include "net/tls/crypto.h"
 #include "node_join/pki.h"
 #include "runtime/files/durable_file.h"
 #include "runtime/files/file_lock.h"
-#include "schema/json/json.h"
-#include "schema/value.h"
 #include "store/embedded/embedded_engine.h"
 
 namespace porthole::local_cluster {
 namespace {
 
 namespace fs = std::filesystem;
-using schema::Value;
 
-constexpr std::string_view KeysFormat = "porthole-keys/1";
-constexpr std::size_t LargestKeysFile = 4 << 20;
 constexpr const char* KeysExtension = ".keys";
-
-/// Files of the data directory beside the store and `pki`, as far as they are there.
-constexpr const char* OtherFiles[] = {"encryption.yaml", "authentication.yaml", "admission.yaml", "cluster.json"};
 
 /// A new folder next to `path`, for its owner alone, which is removed with everything in it.
 class Scratch {
@@ -71,68 +61,35 @@ Result<void> refuse_existing(const fs::path& path) {
 
 // --- keys
 
-/// Of the files' names and contents. A key with another byte may be a key, which decrypts nothing.
-std::string digest_of(const Value& files) {
-    std::map<std::string_view, std::string_view> sorted;
-    for (const auto& member : files.as_object()) sorted.emplace(member.key, member.value.string_or(""));
-    std::string text;
-    for (const auto& [name, content] : sorted) text.append(name).append("\n").append(content).append("\n");
-    return net::sha256_hex(text);
-}
-
-Result<std::string> read_keys(const DataDir& data) {
-    Value files = Value::object();
+Result<KeysFile> read_keys(const DataDir& data) {
+    KeysFile keys;
     std::error_code error;
     for (fs::directory_iterator entry(data.pki(), error), end; !error && entry != end; entry.increment(error)) {
         if (!entry->is_regular_file(error)) continue;
-        TRY(const std::string text, read_file(entry->path()));
-        files["pki/" + entry->path().filename().string()] = encode_base64(text);
+        TRY(keys.files["pki/" + entry->path().filename().string()], read_file(entry->path()));
     }
     if (error) return io_error("reading", data.pki(), error.message());
-    for (const char* name : OtherFiles) {
+    for (const char* name : KeysFile::OtherFiles) {
         if (!path_exists(data.root() / name)) continue;
-        TRY(const std::string text, read_file(data.root() / name));
-        files[name] = encode_base64(text);
+        TRY(keys.files[name], read_file(data.root() / name));
     }
     TRY(const node_join::Pki pki, node_join::Pki::load(data.pki()));
-    TRY(std::string cluster, pki.ca_hash());
-    std::string digest = digest_of(files);
-    return schema::to_json(Value::object({{"format", std::string(KeysFormat)},
-                                          {"cluster", std::move(cluster)},
-                                          {"sha256", std::move(digest)},
-                                          {"files", std::move(files)}})) +
-           "\n";
-}
-
-/// Names that read_keys() writes, so that nothing is made anywhere else.
-bool is_name_of_keys(std::string_view name) {
-    if (std::ranges::find(OtherFiles, name) != std::end(OtherFiles)) return true;
-    if (!name.starts_with("pki/")) return false;
-    name.remove_prefix(4);
-    return !name.empty() && name.size() <= 64 && name != "." && name != ".." && name.find('/') == name.npos && name.find('\0') == name.npos;
-}
-
-Result<Value> parse_keys(const fs::path& file) {
-    std::error_code error;
-    if (fs::file_size(file, error) > LargestKeysFile || error)
-        return io_error("reading", file, error ? error.message() : "it is too large for a file of keys");
-    TRY(const std::string text, read_file(file));
-    Result<Value> keys = schema::parse_json(text);
-    const Value* files = keys && keys->is_object() ? keys->find("files") : nullptr;
-    if (!files || !files->is_object() || keys->string_at({"format"}) != KeysFormat)
-        return Error(Reason::BadRequest, file.string() + " is not the keys file of a backup");
-    const std::string_view digest = keys->string_at({"sha256"});  // "": written by a version without it
-    if (!digest.empty() && digest != digest_of(*files))
-        return Error(Reason::BadRequest, file.string() + ": it is damaged: its keys are not those that were written");
+    TRY(keys.cluster, pki.ca_hash());
     return keys;
 }
 
-Result<void> write_keys(const DataDir& data, const Value& keys) {
-    for (const auto& member : keys.find("files")->as_object()) {
-        if (!is_name_of_keys(member.key)) return Error(Reason::BadRequest, "keys: \"" + member.key + "\" is not a file of a control plane");
-        TRY(const std::string text, decode_base64(member.value.string_or("")));
-        TRY_VOID(write_durably(data.root() / member.key, text));
-    }
+Result<KeysFile> read_keys_file(const fs::path& file) {
+    std::error_code error;
+    if (fs::file_size(file, error) > KeysFile::Largest || error)
+        return io_error("reading", file, error ? error.message() : "it is too large for a file of keys");
+    TRY(const std::string text, read_file(file));
+    auto keys = KeysFile::parse(text);
+    if (!keys) return std::move(keys).error().with_context(file.string());
+    return keys;
+}
+
+Result<void> write_keys(const DataDir& data, const KeysFile& keys) {
+    for (const auto& [name, content] : keys.files) TRY_VOID(write_durably(data.root() / name, content));
     return {};
 }
 
@@ -179,7 +136,7 @@ Result<Restored> restore_into(const DataDir& data, const fs::path& file, const f
                      file.string() + " is the file of a backup's keys: name the file of its objects, without " + KeysExtension);
     if (!fs::exists(keys_file, error))
         return Error(Reason::NotFound, keys_file.string() + ", with the backup's keys, does not exist; --keys names it");
-    TRY(const Value keys, parse_keys(keys_file));
+    TRY(const KeysFile keys, read_keys_file(keys_file));
     fs::create_directories(data.pki(), error);
     if (!error) fs::permissions(data.root(), fs::perms::owner_all, error);
     if (!error) fs::permissions(data.pki(), fs::perms::owner_all, error);
@@ -195,7 +152,7 @@ Result<Restored> restore_into(const DataDir& data, const fs::path& file, const f
     TRY_VOID(store::verify_restored(*again, restored.info, Timestamp(now)));
     TRY(const node_join::Pki pki, node_join::Pki::load(data.pki()));
     TRY(const std::string cluster, pki.ca_hash());
-    if (cluster != restored.info.cluster || cluster != keys.string_at({"cluster"}))
+    if (cluster != restored.info.cluster || cluster != keys.cluster)
         return Error(Reason::Conflict, keys_file.string() + " has the keys of another cluster than " + file.string());
     if (path_exists(data.state_file())) {
         TRY(Cluster known, Cluster::load(data));
@@ -245,11 +202,11 @@ Result<Backup> back_up(const DataDir& data, const fs::path& file, SystemTime now
     const Scratch scratch(file);
     TRY(const fs::path folder, scratch.path());
     const fs::path objects = folder / "objects", secrets = folder / "keys";
-    TRY(const std::string before, read_keys(data));
-    TRY_VOID(write_durably(secrets, before));
+    TRY(const KeysFile before, read_keys(data));
+    TRY_VOID(write_durably(secrets, before.text()));
     Backup backup{.has_encryption_key = path_exists(data.encryption_file())};
     TRY(backup.info, write_objects(data, objects, now, read));
-    TRY(const std::string after, read_keys(data));
+    TRY(const KeysFile after, read_keys(data));
     if (after != before)  // or the objects could be of a key that is not among them
         return Error(Reason::Conflict, "keys or configuration in " + data.root().string() + " changed during the command: run it again");
     TRY_VOID(restore_into(DataDir(folder / "restored"), objects, secrets, now));

@@ -13,6 +13,7 @@
 #include "local_cluster/hosts/emulated_host.h"
 #include "local_cluster/processes/child_process.h"
 #include "node_join/agent_options.h"
+#include "runtime/files/durable_file.h"
 #include "winhost/template/wine_template.h"
 
 namespace porthole::local_cluster {
