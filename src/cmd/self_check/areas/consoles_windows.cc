@@ -2,6 +2,7 @@
 
 #include "base/wide_windows.h"
 #include "cmd/self_check/areas/part_process_windows.h"
+#include "cmd/self_check/shown_output.h"
 #include "schema/json/json.h"
 
 namespace porthole::cmd::self_check {
@@ -71,29 +72,31 @@ public:
     void close() {
         if (void* const console = std::exchange(console_, nullptr)) function<Close>("ClosePseudoConsole")(console);
     }
-    /// Whether the output has ended; what came until then is added to `text`.
-    bool has_ended(std::string& text) {
-        char buffer[4096];
-        for (DWORD there = 0, got = 0; PeekNamedPipe(output_.get(), nullptr, 0, nullptr, &there, nullptr);) {
-            if (there == 0) return false;
-            if (!ReadFile(output_.get(), buffer, sizeof buffer, &got, nullptr)) return true;
-            text.append(buffer, got);
-        }
-        return true;
+    /// Adds what is shown at the moment.
+    Shown read(std::string& text) {
+        const auto piece = [&]() -> std::optional<std::string> {
+            char buffer[4096];
+            DWORD there = 0, got = 0;
+            if (!PeekNamedPipe(output_.get(), nullptr, 0, nullptr, &there, nullptr)) return std::nullopt;
+            if (there == 0) return "";
+            if (!ReadFile(output_.get(), buffer, sizeof buffer, &got, nullptr)) return std::nullopt;
+            return std::string(buffer, got);
+        };
+        return read_shown(piece, text);
     }
     bool ends(DWORD milliseconds) {
         std::string text;
         for (DWORD waited = 0; waited < milliseconds; waited += 50, Sleep(50))
-            if (has_ended(text)) return true;
+            if (const Shown now = read(text); now != Shown::More) return now == Shown::Ended;
         return false;
     }
     /// Whether `wanted` is shown within some seconds.
     bool shows(const std::string& wanted) {
         std::string text;
         for (DWORD waited = 0; waited < Patience; waited += 50, Sleep(50)) {
-            const bool ended = has_ended(text);
+            const Shown now = read(text);
             if (text.contains(wanted)) return true;
-            if (ended) return false;
+            if (now != Shown::More) return false;
         }
         return false;
     }
