@@ -10,6 +10,7 @@
 #include "cmd/winhost/host_pods.h"
 #include "runtime/files/file_system.h"
 #include "schema/json/json.h"
+#include "winhost/bundle/container_folder.h"
 #include "winhost/host/control.h"
 #include "winhost/host/host_container.h"
 #include "winhost/host/windows_host.h"
@@ -103,7 +104,7 @@ int run_cleanup(const WinhostOptions& options) {
 int run_exec(const WinhostOptions& options) {
     const auto spec =
         winhost::host_program_spec(winhost::join_command_line(options.command), options.directory, options.variables).encode();
-    return exec_on_host(join_path(absolute(options.data), "h/x/s"), spec);
+    return exec_on_host(winhost::Folder::of_host(absolute(options.data)).socket(), spec);
 }
 
 /// Prints the answer; 0 where it says so, or says nothing of readiness.
