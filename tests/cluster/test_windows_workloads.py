@@ -153,6 +153,12 @@ class Controllers(WindowsPodCase):
         self.addCleanup(run, leave, seconds=60, env=cluster.environment(), check=False)
         run(cluster.network.inside([PORTHOLE, "winnode", "join", *line[2:], "--prefix", "late-", "--bridge", f"switch@porthole-{cluster.id}-switch", "--node-cidr",
                                     "10.89.0.0/24", "--first-host", "40", "--detach", "--data", data]), seconds=180, env=cluster.environment())
+
+        def states():
+            """By the node's own certificate, from its drive: the cluster is not one of that data directory."""
+            status = run(cluster.network.inside([PORTHOLE, "status", "--data", data, "-o", "json"]), env=cluster.environment(), check=False)
+            return [(node["name"], node["status"]) for node in json.loads(status.stdout)["nodes"]]
+        self.eventually(lambda: states() == [("late-windows-1", "Ready")], 60, "the status of the node")
         return "late-windows-1"
 
     # WKL-04
