@@ -59,6 +59,13 @@ Result<void> issue_pair(const DataDir& data, const net::CertificateAuthority& au
     return node_join::write_pair(certificates(data), name, {std::move(certificate), key.pem()});
 }
 
+/// By this, etcd itself tells a member that was there before from a new one. Folders are there after a start that has failed, too.
+bool has_log(const EtcdMember& member) {
+    std::error_code none;
+    const fs::directory_iterator entries(member.data / "member/wal", none);
+    return std::any_of(begin(entries), end(entries), [](const auto& entry) { return entry.path().extension() == ".wal"; });
+}
+
 Task<net::HttpResponse> get_path(net::HttpClient& client, const char* path) { return client.send({.method = "GET", .path = path}); }
 
 Result<std::shared_ptr<const net::TlsClientContext>> client_tls(const DataDir& data) {
@@ -145,8 +152,7 @@ std::vector<std::string> etcd_client_flags(const DataDir& data, const Cluster& c
 }
 
 bool has_lost_data(const DataDir& data, const EtcdMember& member) {
-    // Its log is what etcd itself looks for. Folders are there after a start that has failed, too.
-    return path_exists(data.store_location()) && !path_exists(member.data / "member/wal");
+    return path_exists(data.store_location()) && !has_log(member);
 }
 
 Task<EtcdPeers> readmit_etcd_member(AsioLoop& loop, DataDir data, Cluster cluster, EtcdMember member) {

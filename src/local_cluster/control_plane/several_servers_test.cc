@@ -125,9 +125,9 @@ TEST_F(SeveralServers, KnowAMemberOfEtcdThatHasLostItsData) {
     EXPECT_FALSE(has_lost_data(data, member)) << "the first start";
     ASSERT_TRUE(write_durably(data.store_location(), "https://127.71.5.1:2379, /registry\n"));
     EXPECT_TRUE(has_lost_data(data, member));
-    fs::create_directories(member.data / "member/snap");
-    EXPECT_TRUE(has_lost_data(data, member)) << "a start as a new member has failed";
     fs::create_directories(member.data / "member/wal");
+    EXPECT_TRUE(has_lost_data(data, member)) << "a start as a new member has failed";
+    ASSERT_TRUE(write_durably(member.data / "member/wal/0000000000000000-0000000000000000.wal", "a log"));
     EXPECT_FALSE(has_lost_data(data, member));
     EXPECT_THAT(etcd_command(data, member, {{member}}).arguments, Contains("--initial-cluster-state=new"));
     const auto words = etcd_command(data, member, {.members = {member}, .exist = true}).arguments;
