@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 #include <string_view>
-#include <unordered_set>
 
 #include "api/core_v1.h"
 #include "apiserver/request/status.h"
@@ -156,7 +155,7 @@ Result<ServiceAccountTokens::ClaimsPtr> ServiceAccountTokens::signed_claims(std:
     if (key == keys_.end() || head->string_at({"alg"}) != key->algorithm || !key->verify(content, *signature)) {
         return unauthorized("invalid bearer token: the signature is not this server's");
     }
-    const auto signed_by_us = std::make_shared<const Value>(std::move(*claims));
+    const auto signed_by_us = std::make_shared<const Claims>(claims_in(*claims));
     if (token.size() > LongestVerifiedToken) return signed_by_us;
     if (verified_.size() == VerifiedTokens) verified_.clear();
     verified_.insert_or_assign(std::move(encoded_signature), VerifiedToken{std::string(content), signed_by_us});
@@ -168,64 +167,70 @@ Result<std::optional<ServiceAccountTokens::Verified>> ServiceAccountTokens::veri
     TRY(const ClaimsPtr claims, signed_claims(token));
     if (!claims) return std::optional<Verified>();
     const std::int64_t now = seconds_now(clock_);
-    const auto seconds = [&](const char* name) {
-        const Value* found = claims->find(name);
-        return found ? found->int_or(0) : 0;
-    };
-    if (now >= seconds("exp")) return unauthorized("service account token has expired");
-    if (now + LeewaySeconds < seconds("nbf")) return unauthorized("service account token is not valid yet");
+    if (now >= claims->expires) return unauthorized("service account token has expired");
+    if (now + LeewaySeconds < claims->not_before) return unauthorized("service account token is not valid yet");
     Verified verified;
-    std::unordered_set<std::string_view> meant;  // both lists may be long
-    if (const Value* aud = claims->find("aud"); aud && aud->is_array())
-        for (const Value& audience : aud->as_array())
-            if (audience.is_string()) meant.insert(audience.as_string());
-    std::ranges::copy_if(audiences, std::back_inserter(verified.audiences), [&](const auto& audience) { return meant.contains(audience); });
+    std::ranges::copy_if(audiences, std::back_inserter(verified.audiences),
+                         [&](const std::string& audience) { return std::ranges::binary_search(claims->audiences, audience); });
     if (verified.audiences.empty()) return unauthorized("service account token has none of the audiences it is asked for");
-    TRY(verified.user, user_of(*claims));
+    TRY_VOID(check_alive(*claims));
+    verified.user = claims->user;
     return std::optional(std::move(verified));
 }
 
-Result<User> ServiceAccountTokens::user_of(const Value& claims) const {
-    const Value* kubernetes = claims.find("kubernetes.io");
-    if (!kubernetes) return unauthorized("service account token lacks its claims");
-    const std::string namespace_(kubernetes->string_at({"namespace"}));
-    const std::string account(kubernetes->string_at({"serviceaccount", "name"}));
-    const std::string uid(kubernetes->string_at({"serviceaccount", "uid"}));
-    TRY(const auto found, reader_.find<ServiceAccount>(namespace_, account));
-    if (!found || is_gone(found->metadata, uid, seconds_now(clock_)))
-        return unauthorized("service account " + namespace_ + "/" + account + " has been deleted");
-    User user{.name = "system:serviceaccount:" + namespace_ + ":" + account,
-              .uid = uid,
-              .groups = {"system:serviceaccounts", "system:serviceaccounts:" + namespace_},
-              .extra = {{"authentication.kubernetes.io/credential-id", {"JTI=" + std::string(claims.string_at({"jti"}))}}}};
-    TRY_VOID(check_alive(*kubernetes, namespace_, user));
-    return user;
+ServiceAccountTokens::Claims ServiceAccountTokens::claims_in(const Value& payload) {
+    Claims claims{.expires = schema::at(payload, "exp").int_or(0), .not_before = schema::at(payload, "nbf").int_or(0)};
+    if (const Value* audiences = payload.find("aud"); audiences && audiences->is_array()) {
+        for (const Value& audience : audiences->as_array())
+            if (audience.is_string()) claims.audiences.push_back(audience.as_string());
+        std::ranges::sort(claims.audiences);
+    }
+    const Value* kubernetes = payload.find("kubernetes.io");
+    if (!kubernetes) return claims;
+    const auto bound = [&](const char* kind) {
+        return Bound{std::string(kubernetes->string_at({kind, "name"})), std::string(kubernetes->string_at({kind, "uid"}))};
+    };
+    claims.has_account = true;
+    claims.namespace_ = kubernetes->string_at({"namespace"});
+    claims.account = bound("serviceaccount");
+    claims.pod = bound("pod");
+    claims.secret = bound("secret");
+    claims.node = bound("node");
+    claims.user = {.name = "system:serviceaccount:" + claims.namespace_ + ":" + claims.account.name,
+                   .uid = claims.account.uid,
+                   .groups = {"system:serviceaccounts", "system:serviceaccounts:" + claims.namespace_}};
+    const auto add_extra = [&](const char* name, std::string value) {
+        claims.user.extra["authentication.kubernetes.io/" + std::string(name)] = {std::move(value)};
+    };
+    add_extra("credential-id", "JTI=" + std::string(payload.string_at({"jti"})));
+    if (!claims.pod.name.empty()) {
+        add_extra("pod-name", claims.pod.name);
+        add_extra("pod-uid", claims.pod.uid);
+    }
+    if (!claims.node.name.empty()) {
+        add_extra("node-name", claims.node.name);
+        add_extra("node-uid", claims.node.uid);
+    }
+    return claims;
 }
 
-Result<void> ServiceAccountTokens::check_alive(const Value& kubernetes, const std::string& namespace_, User& user) const {
-    const std::int64_t now = seconds_now(clock_);
-    const auto bound = [&](const char* kind) {
-        return std::pair(kubernetes.string_at({kind, "name"}), kubernetes.string_at({kind, "uid"}));
-    };
-    if (const auto [name, uid] = bound("pod"); !name.empty()) {
-        TRY(const auto pod, reader_.find<Pod>(namespace_, name));
-        if (!pod || is_gone(pod->metadata, uid, now)) return unauthorized("the pod this token is bound to has been deleted");
-        user.extra["authentication.kubernetes.io/pod-name"] = {std::string(name)};
-        user.extra["authentication.kubernetes.io/pod-uid"] = {std::string(uid)};
-    }
-    if (const auto [name, uid] = bound("secret"); !name.empty()) {
-        TRY(const auto secret, reader_.find<Secret>(namespace_, name));
-        if (!secret || is_gone(secret->metadata, uid, now)) return unauthorized("the secret this token is bound to has been deleted");
-    }
-    if (const auto [name, uid] = bound("node"); !name.empty()) {
-        if (!kubernetes.find("pod")) {
-            TRY(const auto node, reader_.find<Node>("", name));
-            if (!node || is_gone(node->metadata, uid, now)) return unauthorized("the node this token is bound to has been deleted");
-        }
-        user.extra["authentication.kubernetes.io/node-name"] = {std::string(name)};
-        user.extra["authentication.kubernetes.io/node-uid"] = {std::string(uid)};
-    }
-    return {};
+Result<void> ServiceAccountTokens::check_alive(const Claims& claims) const {
+    if (!claims.has_account) return unauthorized("service account token lacks its claims");
+    TRY(const auto account, reader_.find<ServiceAccount>(claims.namespace_, claims.account.name));
+    if (!account || is_gone(account->metadata, claims.account.uid, seconds_now(clock_)))
+        return unauthorized("service account " + claims.namespace_ + "/" + claims.account.name + " has been deleted");
+    TRY_VOID(check_exists<Pod>(claims.namespace_, claims.pod, "pod"));
+    TRY_VOID(check_exists<Secret>(claims.namespace_, claims.secret, "secret"));
+    // The node of a pod's token is where the pod was: only the pod counts.
+    return claims.pod.name.empty() ? check_exists<Node>("", claims.node, "node") : Result<void>();
+}
+
+template <class T>
+Result<void> ServiceAccountTokens::check_exists(const std::string& namespace_, const Bound& bound, const char* what) const {
+    if (bound.name.empty()) return {};
+    TRY(const auto found, reader_.find<T>(namespace_, bound.name));
+    if (found && !is_gone(found->metadata, bound.uid, seconds_now(clock_))) return {};
+    return unauthorized(std::string("the ") + what + " this token is bound to has been deleted");
 }
 
 void ServiceAccountTokens::use_keys(std::vector<TokenKey> keys) {

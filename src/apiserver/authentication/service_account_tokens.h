@@ -54,14 +54,30 @@ public:
     schema::Value openid_configuration() const;
 
 private:
-    using ClaimsPtr = std::shared_ptr<const schema::Value>;
+    /// An object that a token is bound to; "" for none.
+    struct Bound {
+        std::string name, uid;
+    };
+    /// What a token says, read once for all requests that carry it.
+    struct Claims {
+        std::int64_t expires = 0, not_before = 0;  ///< seconds since 1970
+        std::vector<std::string> audiences;        ///< sorted, as there may be many
+        bool has_account = false;                  ///< whether it is one of a service account at all
+        std::string namespace_;
+        Bound account, pod, secret, node;
+        User user;  ///< whom it stands for, as long as all of these exist
+    };
+    using ClaimsPtr = std::shared_ptr<const Claims>;
 
+    static Claims claims_in(const schema::Value& payload);
     /// The token's claims if we have signed it; null if this server did not issue it. Error: Unauthorized.
     Result<ClaimsPtr> signed_claims(std::string_view token) const;
     Result<void> check_bound(const api::authentication::v1::BoundObjectReference& bound, const std::string& namespace_,
                              schema::Value& claims) const;
-    Result<User> user_of(const schema::Value& claims) const;
-    Result<void> check_alive(const schema::Value& kubernetes, const std::string& namespace_, User& user) const;
+    /// Whether what the token is bound to is still there.
+    Result<void> check_alive(const Claims& claims) const;
+    template <class T>
+    Result<void> check_exists(const std::string& namespace_, const Bound& bound, const char* what) const;
 
     std::vector<TokenKey> keys_;
     Settings settings_;

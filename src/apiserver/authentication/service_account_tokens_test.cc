@@ -122,6 +122,25 @@ TEST_F(ServiceAccountTokensTest, DiesWithWhatItIsBoundTo) {
     EXPECT_EQ(verified(free), "service account a/robot has been deleted");
 }
 
+TEST_F(ServiceAccountTokensTest, IsCheckedAtEachUseThoughItIsKnown) {
+    put(named<Secret>("a", "key", "uid-key"));
+    const auto known = [&](const std::string& kind, const std::string& name) {
+        TokenRequest request;
+        request.spec.bound_object_ref = BoundObjectReference{.kind = kind, .api_version = "v1", .name = name};
+        std::string issued = token(request);
+        EXPECT_EQ(verified(issued), "system:serviceaccount:a:robot");
+        return issued;
+    };
+    const std::string of_pod = known("Pod", "web"), of_secret = known("Secret", "key"), of_node = known("Node", "n1");
+    remove<Node>("", "n1");
+    EXPECT_EQ(verified(of_node), "the node this token is bound to has been deleted");
+    EXPECT_EQ(verified(of_pod), "system:serviceaccount:a:robot") << "of the pod's node only the name matters";
+    remove<Secret>("a", "key");
+    EXPECT_EQ(verified(of_secret), "the secret this token is bound to has been deleted");
+    remove<Pod>("a", "web");
+    EXPECT_EQ(verified(of_pod), "the pod this token is bound to has been deleted");
+}
+
 TEST_F(ServiceAccountTokensTest, IsKeptForAMinuteWhileItsPodTerminates) {
     const std::string bound = token(bound_to_pod());
     Pod pod = named<Pod>("a", "web", "uid-web");
