@@ -38,9 +38,11 @@ bool Headers::has(std::string_view name) const {
 }
 
 std::string percent_decode(std::string_view text, bool plus_is_space) {
-    std::string decoded;
+    const std::size_t plain = std::min(text.find('%'), plus_is_space ? text.find('+') : text.npos);
+    std::string decoded(text.substr(0, plain));  // all of it, nearly always
+    if (plain == text.npos) return decoded;
     decoded.reserve(text.size());
-    for (std::size_t i = 0; i < text.size(); ++i) {
+    for (std::size_t i = plain; i < text.size(); ++i) {
         if (text[i] == '%' && i + 2 < text.size() && hex_digit(text[i + 1]) >= 0 && hex_digit(text[i + 2]) >= 0) {
             decoded += static_cast<char>(hex_digit(text[i + 1]) * 16 + hex_digit(text[i + 2]));
             i += 2;

@@ -116,11 +116,24 @@ std::string http_date(SystemTime time) {
     const auto days = std::chrono::floor<std::chrono::days>(seconds);
     const std::chrono::year_month_day date(days);
     const std::chrono::hh_mm_ss clock(seconds - days);
-    char text[40];
-    std::snprintf(text, sizeof text, "%s, %02u %s %04d %02d:%02d:%02d GMT", Days[std::chrono::weekday(days).c_encoding()],
-                  unsigned(date.day()), Months[unsigned(date.month()) - 1], int(date.year()), int(clock.hours().count()),
-                  int(clock.minutes().count()), int(clock.seconds().count()));
-    return text;
+    std::string text;
+    text.reserve(std::string_view("Sun, 06 Nov 1994 08:49:37 GMT").size());
+    const auto two_digits = [&](auto number) {
+        text += static_cast<char>('0' + number / 10);
+        text += static_cast<char>('0' + number % 10);
+    };
+    text.append(Days[std::chrono::weekday(days).c_encoding()]) += ", ";
+    two_digits(unsigned(date.day()));
+    (text += ' ').append(Months[unsigned(date.month()) - 1]) += ' ';
+    two_digits(int(date.year()) / 100);
+    two_digits(int(date.year()) % 100);
+    text += ' ';
+    two_digits(clock.hours().count());
+    text += ':';
+    two_digits(clock.minutes().count());
+    text += ':';
+    two_digits(clock.seconds().count());
+    return text += " GMT";
 }
 
 std::optional<SystemTime> parse_http_date(std::string_view text) {
