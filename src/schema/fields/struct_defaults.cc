@@ -18,16 +18,27 @@ public:
         for (const Field& field : type.fields) {
             void* memory = member(object, field.offset);
             if (!field.default_json().empty()) set_default(type, field, memory);
-            below(field, memory);
+            if (leads_on(field)) below(field, memory);
         }
     }
 
 private:
     void set_default(const Type& type, const Field& field, void* memory) {
         if (!is_unset(field, memory) || !budget_.take(field.default_json())) return;
+        has_changed_ = true;
+        if (set_plain_text(field, memory)) return;
         auto parsed = parse_json(field.default_json());
         CHECK(parsed.has_value() && member_from_value(type, field, memory, *parsed).has_value());
-        has_changed_ = true;
+    }
+
+    /// Most defaults are a text without escapes, which need not be parsed. False for another one.
+    static bool set_plain_text(const Field& field, void* memory) {
+        std::string_view json = field.default_json();
+        if (field.form != Form::String || !field.is_single() || json.front() != '"' || json.find('\\') != json.npos) return false;
+        json.remove_prefix(1);
+        json.remove_suffix(1);
+        *static_cast<std::string*>(field.access ? field.access->emplace(memory) : memory) = json;
+        return true;
     }
 
     static bool is_unset(const Field& field, const void* memory) {
@@ -36,10 +47,12 @@ private:
         return is_unset_value(field, &value);
     }
 
+    static bool leads_on(const Field& field) {
+        return field.form == Form::Nested || (field.form == Form::Struct && !field.type->is(Type::Alternatives));
+    }
+
     /// The members of the structs that the member has. An optional struct that is absent stays so.
     void below(const Field& field, void* memory) {
-        const bool leads_on = field.form == Form::Nested || (field.form == Form::Struct && !field.type->is(Type::Alternatives));
-        if (!leads_on) return;
         if (field.is_list()) {
             const std::size_t size = field.access->size(memory);
             for (std::size_t i = 0; i < size; ++i) element(field, field.access->get_at(memory, i));
@@ -58,8 +71,8 @@ private:
     /// `value` is in the object that is to be changed, though Access shows it as const.
     void element(const Field& field, const void* value) {
         void* memory = const_cast<void*>(value);
-        if (field.form == Form::Nested) return below(*field.element, memory);
-        object(*field.type, memory);
+        if (field.form != Form::Nested) return object(*field.type, memory);
+        if (leads_on(*field.element)) below(*field.element, memory);
     }
 
     DefaultBudget budget_;
