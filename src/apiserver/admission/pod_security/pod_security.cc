@@ -33,6 +33,8 @@ PodSecurityPolicy policy_of(const Labels& labels, const std::string& mode, PodSe
 }
 
 PodSecurityPolicies policies_of(const Labels& labels, const PodSecurityPolicies& defaults) {
+    const auto first = labels.lower_bound(std::string(Prefix));
+    if (first == labels.end() || !first->first.starts_with(Prefix)) return defaults;  // as in most namespaces
     return {policy_of(labels, "enforce", defaults.enforce), policy_of(labels, "audit", defaults.audit),
             policy_of(labels, "warn", defaults.warn)};
 }
