@@ -1,5 +1,7 @@
 #include "apiserver/resources/response_encoder.h"
 
+#include <algorithm>
+
 #include "api/registry.h"
 #include "apiserver/request/status.h"
 #include "client/json_slices.h"
@@ -11,6 +13,8 @@ namespace porthole::apiserver {
 namespace {
 
 using schema::Value;
+
+constexpr std::size_t LargeObject = 16 << 10;  ///< below, a copy costs less than a write of its own
 
 Value partial_metadata(const Value& object, const std::string& version) {
     return Value::object(
@@ -88,8 +92,7 @@ Result<Value> ResponseEncoder::transformed(const std::string& stored) const {
 }
 
 void WatchFrames::add(const store::Bytes& object) {
-    constexpr std::size_t Large = 16 << 10;  // below, a copy costs less than a write of its own
-    if (object->size() < Large) {
+    if (object->size() < LargeObject) {
         text += *object;
         return;
     }
@@ -168,6 +171,8 @@ void ResponseEncoder::append_protobuf_frame(std::string_view type, const store::
 }
 
 Result<void> ResponseEncoder::append_event(std::string_view type, const store::Bytes& stored, WatchFrames& out) {
+    constexpr std::size_t Around = 100;  // of the event
+    out.text.reserve(out.text.size() + Around + std::min(stored->size(), LargeObject));
     if (passes_through()) {
         out.text += "{\"type\":\"";
         out.text += type;
