@@ -233,6 +233,14 @@ TEST_F(AccessObjects, NestedTooDeeplyAreNotStored) {
     EXPECT_EQ(patch_fields(one, 200).code, 200);
     EXPECT_EQ(merge(one, R"({"data":{"k":"w"}})").code, 200) << "still readable and writable";
     EXPECT_EQ(remove(one).code, 200);
+    const auto create = [&](int levels) {
+        return post("/apis/apps/v1/namespaces/default/controllerrevisions",
+                    R"({"metadata":{"name":"n)" + std::to_string(levels) + R"("},"revision":1,"data":)" + nested(levels) + "}");
+    };
+    EXPECT_EQ(create(254).code, 201);
+    const Answer refused = create(255);
+    EXPECT_EQ(refused.code, 400);
+    EXPECT_EQ(refused.at({"message"}), "json: exceeded max depth");
 }
 
 TEST_F(AccessObjects, LargerThanTheStoreTakesAreRefused) {

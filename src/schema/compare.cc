@@ -14,8 +14,6 @@
 namespace porthole::schema {
 namespace {
 
-bool equal_fields(const Field& field, const void* left, const void* right);
-
 template <class T>
 bool same(const void* left, const void* right) {
     return *static_cast<const T*>(left) == *static_cast<const T*>(right);
@@ -54,7 +52,7 @@ bool equal_values(const Field& field, const void* left, const void* right) {
         case Form::Struct:
             return equal(*field.type, left, right);
         case Form::Nested:
-            return equal_fields(*field.element, left, right);
+            return equal_members(*field.element, left, right);
     }
     return false;
 }
@@ -82,8 +80,9 @@ bool equal_maps(const Field& field, const void* left, const void* right) {
     });
 }
 
-/// `left` and `right` are the members themselves.
-bool equal_fields(const Field& field, const void* left, const void* right) {
+}  // namespace
+
+bool equal_members(const Field& field, const void* left, const void* right) {
     if (field.is_list()) return equal_lists(field, left, right);
     if (field.is_map()) return equal_maps(field, left, right);
     if (!field.access) return equal_values(field, left, right);
@@ -93,11 +92,9 @@ bool equal_fields(const Field& field, const void* left, const void* right) {
     return equal_values(field, left_value, right_value);
 }
 
-}  // namespace
-
 bool equal(const Type& type, const void* left, const void* right) {
     for (const Field& field : type.fields)
-        if (!equal_fields(field, member(left, field.offset), member(right, field.offset))) return false;
+        if (!equal_members(field, member(left, field.offset), member(right, field.offset))) return false;
     return true;
 }
 

@@ -6,6 +6,9 @@ namespace porthole::schema {
 /// Whether two structs of `type` are equal: in every field, quantities by amount.
 bool equal(const Type& type, const void* left, const void* right);
 
+/// The same for a member of two structs.
+bool equal_members(const Field& field, const void* left, const void* right);
+
 /// Whether JSON leaves the member at `memory` out when the field has `OmitEmpty`: as Go does, so an empty struct is there.
 bool member_is_absent(const Field& field, const void* memory);
 /// Every field is at its default.

@@ -7,31 +7,23 @@
 #include "apiserver/encryption/encrypting_engine.h"
 #include "schema/json/json.h"
 #include "schema/json/json_parts.h"
+#include "schema/value_at.h"
 
 namespace porthole::apiserver {
 namespace {
 
-const schema::Value* at_dotted(const schema::Value& object, std::string_view path) {
-    const schema::Value* value = &object;
-    while (value) {
-        const std::size_t dot = path.find('.');
-        value = value->find(path.substr(0, dot));
-        if (dot == std::string_view::npos) return value;
-        path.remove_prefix(dot + 1);
-    }
-    return nullptr;
-}
-
 std::string_view path_of(const SelectableField& field) { return field.path.empty() ? field.name : field.path; }
 
-std::string text_of(const SelectableField& field, const schema::Value& object) {
-    const auto is_missing = [](const schema::Value* value) { return !value || value->is_null() || value->string_or("x").empty(); };
-    const schema::Value* value = at_dotted(object, path_of(field));
-    if (is_missing(value) && !field.otherwise.empty()) value = at_dotted(object, field.otherwise);
+using ValueAt = std::function<schema::Value(std::string_view path)>;
+
+std::string text_of(const SelectableField& field, const ValueAt& at) {
+    const auto is_missing = [](const schema::Value& value) { return value.is_null() || value.string_or("x").empty(); };
+    schema::Value value = at(path_of(field));
+    if (is_missing(value) && !field.otherwise.empty()) value = at(field.otherwise);
     if (is_missing(value)) return std::string(field.absent);
-    if (value->is_string()) return value->as_string();
-    if (value->is_bool()) return value->as_bool() ? "true" : "false";
-    if (value->is_int()) return std::to_string(value->as_int());
+    if (value.is_string()) return std::move(value.as_string());
+    if (value.is_bool()) return value.as_bool() ? "true" : "false";
+    if (value.is_int()) return std::to_string(value.as_int());
     return std::string(field.absent);
 }
 
@@ -48,10 +40,24 @@ Error unselectable(const SelectableFields& selectable, const std::string& field)
 
 ObjectAttributes::ObjectAttributes(std::shared_ptr<const SelectableFields> selectable, const schema::Value& object)
     : selectable_(std::move(selectable)) {
-    std::vector<std::pair<std::string, std::string>> labels;
+    LabelTexts labels;
     if (const schema::Value* members = object.at_path({"metadata", "labels"}); members && members->is_object())
         for (const schema::Member& member : members->as_object()) labels.emplace_back(member.key, member.value.string_or(""));
     std::ranges::sort(labels);
+    set(object.string_at({"metadata", "name"}), object.string_at({"metadata", "namespace"}), labels, [&](std::string_view path) {
+        const schema::Value* value = schema::find_at(object, path);
+        return value ? *value : schema::Value();
+    });
+}
+
+ObjectAttributes::ObjectAttributes(std::shared_ptr<const SelectableFields> selectable, const ApiObject& object)
+    : selectable_(std::move(selectable)) {
+    const ObjectMeta& metadata = object.metadata();
+    set(metadata.name, metadata.namespace_, LabelTexts(metadata.labels.begin(), metadata.labels.end()),
+        [&](std::string_view path) { return object.value_at(path); });
+}
+
+void ObjectAttributes::set(std::string_view name, std::string_view namespace_, const LabelTexts& labels, const ValueAt& at) {
     const std::size_t count = first_label() + 2 * labels.size();
     std::string texts;
     std::vector<std::uint32_t> numbers{static_cast<std::uint32_t>(count)};
@@ -60,9 +66,9 @@ ObjectAttributes::ObjectAttributes(std::shared_ptr<const SelectableFields> selec
         texts += text;
         numbers.push_back(static_cast<std::uint32_t>(texts.size()));
     };
-    add(object.string_at({"metadata", "name"}));
-    add(object.string_at({"metadata", "namespace"}));
-    for (const SelectableField& field : selectable_->fields) add(text_of(field, object));
+    add(name);
+    add(namespace_);
+    for (const SelectableField& field : selectable_->fields) add(text_of(field, at));
     for (const auto& [key, value] : labels) {
         add(key);
         add(value);

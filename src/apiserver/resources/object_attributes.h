@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "apiserver/resources/resource.h"
+#include "apiserver/validation/api_object.h"
 #include "apiserver/validation/field_selector.h"
 #include "apiserver/validation/label_selector.h"
 #include "schema/value.h"
@@ -18,6 +20,7 @@ namespace porthole::apiserver {
 class ObjectAttributes final : public store::Attributes {
 public:
     ObjectAttributes(std::shared_ptr<const SelectableFields> selectable, const schema::Value& object);
+    ObjectAttributes(std::shared_ptr<const SelectableFields> selectable, const ApiObject& object);
 
     std::string_view topic() const override;
     Labels labels() const;
@@ -33,6 +36,10 @@ public:
     void set_form(std::uint64_t form) const { form_ = form; }
 
 private:
+    using LabelTexts = std::vector<std::pair<std::string_view, std::string_view>>;  ///< sorted
+    /// `at(path)` is what the object has there, null for nothing.
+    void set(std::string_view name, std::string_view namespace_, const LabelTexts& labels,
+             const std::function<schema::Value(std::string_view path)>& at);
     std::uint32_t number(std::size_t index) const;
     std::size_t text_count() const { return number(0); }
     std::string_view text(std::size_t index) const;

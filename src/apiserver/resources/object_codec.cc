@@ -55,8 +55,16 @@ bool is_in_old_version(const Resource& resource, const store::Record& record) {
     return tree && tree->string_at({"apiVersion"}) != resource.storage_api_version;
 }
 
-store::Put put_of(const Resource& resource, std::string key, ApiObject object) {
-    auto attributes = std::make_shared<ObjectAttributes>(resource.selectable, object.bare_tree());
+namespace {
+
+/// What put_of() writes, and how deep that is, not counting managedFields that were text.
+struct Encoded {
+    store::Put put;
+    std::size_t depth;
+};
+Encoded encoded(const Resource& resource, std::string key, ApiObject object) {
+    auto attributes = object.bare_structure() ? std::make_shared<ObjectAttributes>(resource.selectable, object)
+                                              : std::make_shared<ObjectAttributes>(resource.selectable, object.bare_tree());
     if (resource.form != 0) {
         if (resource.conversion.to_stored)
             object = ApiObject(*resource.stored, resource.conversion.to_stored(std::move(object.edit_tree())));
@@ -66,17 +74,27 @@ store::Put put_of(const Resource& resource, std::string key, ApiObject object) {
     ApiObject::GappedJson json = std::move(object).to_gapped_json();
     store::Put put{.key = std::move(key), .value = std::move(json.text), .revision_at = json.gap};
     put.attributes = std::move(attributes);
-    return put;
+    return {std::move(put), json.depth};
+}
+
+/// 0 for what cannot be read.
+std::size_t depth_of_text(std::string_view json) {
+    const auto tree = schema::parse_json(json, {.depth = 2 * schema::MaxTreeDepth});
+    return tree ? schema::depth_of(*tree) : 0;
+}
+
+}  // namespace
+
+store::Put put_of(const Resource& resource, std::string key, ApiObject object) {
+    return encoded(resource, std::move(key), std::move(object)).put;
 }
 
 Result<store::Put> limited_put_of(const Resource& resource, std::string key, ApiObject object, const store::Record* present) {
+    auto [put, bare_depth] = encoded(resource, std::move(key), std::move(object));
     // managedFields are little deeper than the object, so that those of a flat one need not be read.
-    const bool is_flat = schema::depth_of(object.bare_tree()) < MaxObjectDepth / 2;
-    if (const std::size_t depth = is_flat ? 0 : schema::depth_of(object.tree()); depth > MaxObjectDepth) {
-        const auto before = present ? stored_object(resource, *present) : Result<ApiObject>(Error());
-        if (!before || depth > schema::depth_of(before->tree())) return Error(Reason::BadRequest, "json: exceeded max depth");
-    }
-    store::Put put = put_of(resource, std::move(key), std::move(object));
+    const std::size_t depth = bare_depth < MaxObjectDepth / 2 ? 0 : depth_of_text(put.value);
+    if (depth > MaxObjectDepth && (!present || depth > depth_of_text(*present->value)))
+        return Error(Reason::BadRequest, "json: exceeded max depth");
     const std::size_t allowed = std::max(MaxObjectBytes, present ? present->value->size() : 0);
     if (put.value.size() > allowed)
         return Error(Reason::RequestEntityTooLarge, "Request entity too large: limit is " + std::to_string(MaxObjectBytes));

@@ -32,11 +32,14 @@ schema::Value options_of(const WriteRequest& request, AdmissionOperation operati
     return options;
 }
 
-/// Makes the managedFields of a new object, as text unless the request brings some: then nobody reads them before they are written.
+/// Makes the managedFields of a new object, as text unless the request brings some: then nobody reads them before they are written. Of a
+/// struct they are made without its tree.
 void track_create(const Resource& resource, ApiObject& object, const schema::FieldManager& manager) {
     if (object.has_managed_fields() || resource.form != 0)
         return schema::track_update(*resource.stored, schema::null_value(), object.edit_tree(), manager);
-    object.set_managed_fields_text(schema::track_create_text(*resource.stored, object.edit_bare_tree(), manager));
+    const schema::Instance* structure = object.bare_structure();
+    object.set_managed_fields_text(structure ? schema::track_create_text(*resource.stored, *structure, manager)
+                                             : schema::track_create_text(*resource.stored, object.edit_bare_tree(), manager));
 }
 
 /// A webhook may change the name of what is created, but not put it where the request has no rights.

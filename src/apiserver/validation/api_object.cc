@@ -4,7 +4,9 @@
 #include "schema/convert.h"
 #include "schema/fields/fields.h"
 #include "schema/json/json.h"
+#include "schema/json/json_struct_writer.h"
 #include "schema/scalar.h"
+#include "schema/value_at.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -73,21 +75,26 @@ ApiObject::ApiObject(const ApiObject& other) : kind_(other.kind_), tree_(other.b
 }
 
 const schema::Value& ApiObject::tree() const {
-    if (!tree_) tree_ = schema::to_value(*kind_, struct_->get());
+    bare_tree();
     if (!managed_fields_.empty()) read_managed_fields();
     return *tree_;
 }
 
-/// From text into the tree. What a broken disk has made of them is left out.
+const schema::Value& ApiObject::bare_tree() const {
+    if (!tree_) tree_ = schema::to_value(*kind_, struct_->get());
+    return *tree_;
+}
+
+/// From text into the forms that are there. What a broken disk has made of them is left out.
 void ApiObject::read_managed_fields() const {
     auto list = schema::parse_json(std::exchange(managed_fields_, {}), {.depth = 2 * schema::MaxTreeDepth});
     if (!list) return;
-    schema::Value& metadata = (*tree_)["metadata"];
-    metadata["managedFields"] = *std::move(list);
     // References to it stay valid.
-    ObjectMeta whole;
-    if (tree_metadata_ && schema::from_value(ObjectMeta::schema_type(), &whole, metadata))
-        tree_metadata_->managed_fields = std::move(whole.managed_fields);
+    ObjectMeta* const known = struct_ ? &metadata_in(*kind_, struct_->get()) : tree_metadata_ ? &*tree_metadata_ : nullptr;
+    ObjectMeta fields;
+    if (known && schema::from_value(ObjectMeta::schema_type(), &fields, schema::Value::object({{"managedFields", *list}})))
+        known->managed_fields = std::move(fields.managed_fields);
+    if (tree_) (*tree_)["metadata"]["managedFields"] = *std::move(list);
 }
 
 schema::Value& ApiObject::edit_bare_tree() {
@@ -115,6 +122,7 @@ bool ApiObject::has_managed_fields() const {
 }
 
 const void* ApiObject::structure() const {
+    if (!managed_fields_.empty()) read_managed_fields();
     if (!struct_) {
         struct_.emplace(*kind_->type);
         // Conforming has refused what does not fit the tables, so this cannot fail.
@@ -165,7 +173,8 @@ bool ApiObject::same_content(const ApiObject& other) const {
 
 bool ApiObject::same_field(std::string_view field, const ApiObject& other) const {
     const schema::Field* described = kind_->type->find_field(field);
-    if (struct_ && other.struct_ && described && described->type && described->is_single() && !described->access) {
+    const bool is_whole = field != "metadata" || (managed_fields_.empty() && other.managed_fields_.empty());
+    if (is_whole && struct_ && other.struct_ && described && described->type && described->is_single() && !described->access) {
         return schema::equal(*described->type, schema::member(struct_->get(), described->offset),
                              schema::member(other.struct_->get(), described->offset));
     }
@@ -189,13 +198,23 @@ void ApiObject::apply_table_defaults() {
     if (schema::apply_table_defaults(*kind_->type, struct_->get())) tree_.reset();
 }
 
+schema::Value ApiObject::value_at(std::string_view path) const {
+    if (!tree_) return schema::value_at(*kind_->type, struct_->get(), path);
+    const schema::Value* value = schema::find_at(*tree_, path);
+    return value ? *value : schema::Value();
+}
+
+/// Returns the depth.
+std::size_t ApiObject::append_json(std::string& out) const {
+    out.reserve(RoomForJson);
+    if (struct_) return schema::append_json(*kind_, struct_->get(), managed_fields_, out);
+    append_tree(*tree_, managed_fields_, out);
+    return schema::depth_of(*tree_);
+}
+
 std::string ApiObject::to_json() const {
     std::string text;
-    text.reserve(RoomForJson);
-    if (struct_)
-        schema::append_json(*kind_, struct_->get(), text);
-    else
-        append_tree(*tree_, managed_fields_, text);
+    append_json(text);
     return text;
 }
 
@@ -207,7 +226,8 @@ ApiObject::GappedJson ApiObject::to_gapped_json() && {
         edit_bare_tree()["metadata"]["resourceVersion"] = "0";
         order_metadata(*tree_);
     }
-    GappedJson json{.text = to_json(), .gap = 0};
+    GappedJson json{};
+    json.depth = append_json(json.text);
     const std::size_t found = json.text.find(Marker);
     CHECK(found != std::string::npos);
     json.gap = static_cast<std::uint32_t>(found + Marker.size());

@@ -15,8 +15,8 @@ using api::meta::v1::ObjectMeta;
 /// An API object during a request: as a tree, or as its kind's struct, whichever was last requested.
 ///
 /// Patches and custom resources work on the tree, the rules of a kind on the struct. Each form is made from the other on demand, so that a
-/// request pays only for what it uses. metadata.managedFields of a stored object, which are half of many objects, stay text until a form
-/// with them is requested: any but bare_tree() and metadata(). Not thread-safe, not even when const.
+/// request pays only for what it uses. metadata.managedFields, which are half of many objects, stay text until a form with them is
+/// requested: any but bare_tree(), bare_structure() and metadata(). Not thread-safe, not even when const.
 class ApiObject {
 public:
     /// `tree` has been conformed to `kind`'s tables.
@@ -52,8 +52,10 @@ public:
     schema::Value& edit_tree();
     /// The tree for callers that do not need metadata.managedFields: without them while they are text. Valid until another form is
     /// requested.
-    const schema::Value& bare_tree() const { return tree_ ? *tree_ : tree(); }
+    const schema::Value& bare_tree() const;
     schema::Value& edit_bare_tree();
+    /// The struct, without managedFields while they are text; null if there is a tree. Valid as bare_tree().
+    const schema::Instance* bare_structure() const { return tree_ ? nullptr : &*struct_; }
     /// metadata.managedFields while they are text, else "".
     const std::string& managed_fields_text() const { return managed_fields_; }
     /// In either form.
@@ -87,6 +89,9 @@ public:
     const std::string& namespace_() const { return metadata().namespace_; }
     bool is_deleting() const { return metadata().deletion_timestamp.has_value(); }
 
+    /// What is at a path of names with dots, "spec.nodeName", but in metadata.managedFields; null if nothing is there. Makes no other form.
+    schema::Value value_at(std::string_view path) const;
+
     /// Copies one top-level field, such as status, from another object of the same kind.
     void copy_field(std::string_view field, const ApiObject& from);
     bool same_field(std::string_view field, const ApiObject& other) const;
@@ -103,6 +108,7 @@ public:
     struct GappedJson {
         std::string text;
         std::uint32_t gap;  ///< where the digits go
+        std::size_t depth;  ///< schema::depth_of the object, not counting managedFields while they are text
     };
     GappedJson to_gapped_json() &&;
 
@@ -112,12 +118,13 @@ private:
     ObjectMeta& begin_metadata_change();
     void end_metadata_change();
     void read_managed_fields() const;
+    std::size_t append_json(std::string& out) const;
 
     const schema::Kind* kind_;
     mutable std::optional<schema::Value> tree_;
     mutable std::optional<schema::Instance> struct_;
     mutable std::optional<ObjectMeta> tree_metadata_;  // of the tree, if there is no struct
-    mutable std::string managed_fields_;               // missing from the tree; then there is no struct
+    mutable std::string managed_fields_;               // missing from the tree and from the struct
 };
 
 }  // namespace porthole::apiserver

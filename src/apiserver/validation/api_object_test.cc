@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "api/core_v1.h"
+#include "api/registry.h"
 #include "schema/convert.h"
 #include "schema/json/json.h"
+#include "schema/random_object.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -98,6 +100,70 @@ TEST(ApiObject, LeavesOutManagedFieldsThatAreNoJson) {
     object.set_managed_fields_text("[{");
     EXPECT_FALSE(object.tree().at_path({"metadata", "managedFields"}));
     EXPECT_EQ(object.view<Pod>().spec.node_name, "n");
+}
+
+/// Names that lead to a value, with dots between.
+void find_paths(const schema::Value& value, const std::string& path, std::vector<std::string>& found) {
+    if (!path.empty()) found.push_back(path);
+    if (!value.is_object()) return;
+    for (const schema::Member& member : value.as_object())
+        if (member.key.find('.') == std::string::npos) find_paths(member.value, path + (path.empty() ? "" : ".") + member.key, found);
+}
+
+TEST(ApiObject, OfEveryKindIsStoredAsTheSameTextFromAStructAndFromATree) {
+    for (const schema::Kind* kind : api::registry().kinds()) {
+        if (!kind->is(schema::Kind::Resource) || !kind->type->find_field("metadata")) continue;
+        for (std::uint32_t seed = 1; seed <= 4; ++seed) {
+            SCOPED_TRACE(std::string(kind->kind) + " seed " + std::to_string(seed));
+            schema::Value content = schema::to_value(*kind, schema::RandomObject(seed).make(*kind->type).get());
+            content["metadata"].erase("managedFields");
+            content["metadata"].erase("selfLink");
+            schema::Instance made(*kind->type);
+            ASSERT_TRUE(schema::from_value(*kind->type, made.get(), content));
+            ApiObject structure(*kind, std::move(made)), tree(*kind, content);
+            for (ApiObject* object : {&structure, &tree}) object->set_managed_fields_text(seed % 2 == 0 ? Fields : "");
+            std::vector<std::string> paths{"spec.nothing", "nothing"};
+            find_paths(content, "", paths);
+            for (const std::string& path : paths)
+                if (path != "apiVersion" && path != "kind") EXPECT_EQ(structure.value_at(path), tree.value_at(path)) << path;
+            EXPECT_EQ(structure.to_json(), tree.to_json());
+            const ApiObject::GappedJson one = std::move(structure).to_gapped_json(), other = std::move(tree).to_gapped_json();
+            EXPECT_EQ(one.text, other.text);
+            EXPECT_EQ(one.gap, other.gap);
+            EXPECT_EQ(one.depth, other.depth);
+        }
+    }
+}
+
+/// A struct that has got its managedFields as text.
+ApiObject bare_struct() {
+    Pod pod;
+    pod.metadata.name = "a";
+    pod.metadata.uid = "u";
+    pod.metadata.resource_version = "1";
+    pod.spec.node_name = "n";
+    ApiObject object = ApiObject::of(pod);
+    object.set_managed_fields_text(Fields);
+    return object;
+}
+
+TEST(ApiObject, KeepsManagedFieldsThatAStructHasAsText) {
+    const std::string text = bare_struct().to_json();
+    EXPECT_NE(text.find(std::string(",\"managedFields\":") + Fields + "}"), std::string::npos) << text;
+    EXPECT_EQ(ApiObject(bare_struct()).to_json(), text);
+    EXPECT_EQ(schema::to_json(bare_struct().tree()), text);
+    EXPECT_FALSE(bare_struct().bare_tree().at_path({"metadata", "managedFields"}));
+    EXPECT_EQ(bare_struct().view<Pod>().metadata.managed_fields.size(), 1u);
+    ApiObject edited = bare_struct();
+    edited.edit<Pod>().spec.node_name = "other";
+    EXPECT_EQ(edited.tree().at_path({"metadata", "managedFields"})->as_array().size(), 1u);
+    EXPECT_FALSE(bare_struct().same_field("metadata", ApiObject::of(bare_struct().view<Pod>())) &&
+                 bare_struct().same_content(ApiObject::of(Pod())));
+    const ApiObject object = bare_struct();
+    const ObjectMeta& metadata = object.metadata();
+    EXPECT_TRUE(metadata.managed_fields.empty());
+    object.tree();
+    EXPECT_EQ(metadata.managed_fields.size(), 1u);
 }
 
 /// As a struct, and as a tree.

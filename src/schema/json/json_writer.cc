@@ -8,6 +8,7 @@
 #include "schema/access.h"
 #include "schema/compare.h"
 #include "schema/json/json.h"
+#include "schema/json/json_struct_writer.h"
 #include "schema/scalar.h"
 #include "schema/scalars.h"
 
@@ -62,13 +63,27 @@ public:
     explicit StructWriter(std::string& out) : out_(out) {}
 
     void write(const Type& type, const void* object) {
-        if (type.is(Type::Alternatives)) return append_json(to_value(type, object), out_);
-        out_ += '{';
+        if (type.is(Type::Alternatives)) return write_tree(to_value(type, object));
+        begin('{');
         bool first = true;
         members(type, object, first);
-        out_ += '}';
+        end('}');
     }
 
+    /// An object with apiVersion and kind, and managedFields in its metadata if there are any.
+    void write(const Kind& kind, const void* object, std::string_view managed_fields) {
+        begin('{');
+        out_.append("\"apiVersion\":\"").append(kind.api_version()).append("\",\"kind\":\"").append(kind.kind) += '"';
+        managed_fields_ = managed_fields;
+        bool first = false;
+        members(*kind.type, object, first);
+        end('}');
+    }
+
+    /// The depth of what has been written, without managedFields.
+    std::size_t deepest() const { return deepest_; }
+
+private:
     void members(const Type& type, const void* object, bool& first) {
         for (const Field& field : type.fields) {
             const void* memory = member(object, field.offset);
@@ -78,10 +93,16 @@ public:
             out_ += "\":";
             first = false;
             write_member(field, memory);
+            if (!managed_fields_.empty() && depth_ == 1 && field.name == "metadata") add_managed_fields();
         }
     }
 
-private:
+    void add_managed_fields() {
+        out_.pop_back();
+        if (out_.back() != '{') out_ += ',';
+        out_.append("\"managedFields\":").append(managed_fields_) += '}';
+    }
+
     void write_member(const Field& field, const void* memory) {
         if (field.is_list()) return list(field, memory);
         if (field.is_map()) return map(field, memory);
@@ -94,13 +115,13 @@ private:
     }
 
     void list(const Field& field, const void* memory) {
-        out_ += '[';
+        begin('[');
         const std::size_t size = field.access->size(memory);
         for (std::size_t i = 0; i < size; ++i) {
             if (i > 0) out_ += ',';
             element(field, field.access->get_at(memory, i));
         }
-        out_ += ']';
+        end(']');
     }
 
     void map(const Field& field, const void* memory) {
@@ -109,7 +130,7 @@ private:
             const Field& field;
             bool first;
         } context{*this, field, true};
-        out_ += '{';
+        begin('{');
         field.access->visit(memory, &context, [](void* raw, const std::string& key, const void* value) {
             auto& [writer, field, first] = *static_cast<Context*>(raw);
             if (!first) writer.out_ += ',';
@@ -119,7 +140,7 @@ private:
             writer.element(field, value);
             return true;
         });
-        out_ += '}';
+        end('}');
     }
 
     void element(const Field& field, const void* memory) {
@@ -141,13 +162,29 @@ private:
             case Form::Raw:
             case Form::Json:
             case Form::FieldsV1:
-                return append_json(*static_cast<const Value*>(memory), out_);
+                return write_tree(*static_cast<const Value*>(memory));
             default:
                 return append_json(scalar_to_value(field.form, memory), out_);
         }
     }
 
+    void write_tree(const Value& value) {
+        deepest_ = std::max(deepest_, depth_ + depth_of(value));
+        append_json(value, out_);
+    }
+
+    void begin(char bracket) {
+        out_ += bracket;
+        deepest_ = std::max(deepest_, ++depth_);
+    }
+    void end(char bracket) {
+        out_ += bracket;
+        --depth_;
+    }
+
     std::string& out_;
+    std::string_view managed_fields_;
+    std::size_t depth_ = 0, deepest_ = 0;
 };
 
 /// Whether eight characters all stand for themselves in a JSON string: none below a space, none beyond ASCII, no quote, no backslash.
@@ -202,12 +239,16 @@ void append_pretty(const Value& value, int indent, int level, std::string& out) 
 }  // namespace
 
 void append_json_string(std::string_view text, std::string& out) {
-    out += '"';
     if (is_all_plain(text)) {
-        out += text;
-        out += '"';
+        const std::size_t begin = out.size(), end = begin + text.size() + 2;
+        out.resize_and_overwrite(end, [&](char* all, std::size_t) {  // which libstdc++ 12 tells the capacity
+            all[begin] = all[end - 1] = '"';
+            text.copy(all + begin + 1, text.size());
+            return end;
+        });
         return;
     }
+    out += '"';
     std::size_t plain = 0;
     for (std::size_t i = 0; i < text.size();) {
         while (i + sizeof(std::uint64_t) <= text.size() && is_plain(text.data() + i)) i += sizeof(std::uint64_t);
@@ -275,15 +316,12 @@ std::string to_pretty_json(const Value& value, int indent) {
 
 void append_json(const Type& type, const void* object, std::string& out) { StructWriter(out).write(type, object); }
 
-void append_json(const Kind& kind, const void* object, std::string& out) {
-    out += "{\"apiVersion\":\"";
-    out += kind.api_version();
-    out += "\",\"kind\":\"";
-    out += kind.kind;
-    out += '"';
-    bool first = false;
-    StructWriter(out).members(*kind.type, object, first);
-    out += '}';
+void append_json(const Kind& kind, const void* object, std::string& out) { append_json(kind, object, {}, out); }
+
+std::size_t append_json(const Kind& kind, const void* object, std::string_view managed_fields, std::string& out) {
+    StructWriter writer(out);
+    writer.write(kind, object, managed_fields);
+    return writer.deepest();
 }
 
 }  // namespace porthole::schema

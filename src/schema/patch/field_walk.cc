@@ -40,25 +40,6 @@ bool holds_nothing(const Value* value) {
     return value->is_array() && value->as_array().empty();
 }
 
-/// The step to an item: `k:{"name":"x"}` or `v:"x"`. Keys with a default may be left out. Error: BadRequest.
-Result<std::string> step_of(const Node& list, const Value& item) {
-    if (list.field->list_type == ListType::Set) return "v:" + to_json(item);
-    Value keys = Value::object();
-    for (const std::string_view key : list.field->list_keys()) {
-        const Value* value = item.find(key);
-        if (value && !value->is_null()) {
-            keys[key] = *value;
-            continue;
-        }
-        const Field* field = list.element().type ? list.element().type->find_field(key) : nullptr;
-        if (!field || field->default_json().empty()) continue;
-        if (auto fallback = parse_json(field->default_json())) keys[key] = std::move(*fallback);
-    }
-    if (keys.as_object().empty()) return Error(Reason::BadRequest, "associative list with keys has an element that omits all key fields");
-    keys.as_object().sort_keys();
-    return "k:" + to_json(keys);
-}
-
 std::string member_step(std::string_view name) { return "f:" + std::string(name); }
 
 bool is_named_member(const Node& node, std::string_view name) { return node.is_struct() && node.type->find_field(name) != nullptr; }
@@ -350,6 +331,24 @@ Value strip(const Node& node, const Value& value, const FieldSet& fields) {
 }
 
 }  // namespace
+
+Result<std::string> step_of(const Node& list, const Value& item) {
+    if (list.field->list_type == ListType::Set) return "v:" + to_json(item);
+    Value keys = Value::object();
+    for (const std::string_view key : list.field->list_keys()) {
+        const Value* value = item.find(key);
+        if (value && !value->is_null()) {
+            keys[key] = *value;
+            continue;
+        }
+        const Field* field = list.element().type ? list.element().type->find_field(key) : nullptr;
+        if (!field || field->default_json().empty()) continue;
+        if (auto fallback = parse_json(field->default_json())) keys[key] = std::move(*fallback);
+    }
+    if (keys.as_object().empty()) return Error(Reason::BadRequest, "associative list with keys has an element that omits all key fields");
+    keys.as_object().sort_keys();
+    return "k:" + to_json(keys);
+}
 
 Value blank_object(const Kind& kind) {
     if (!kind.type->create) return Value::object();

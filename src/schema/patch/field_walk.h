@@ -45,6 +45,9 @@ struct Node {
 // Objects as sets of fields, after structured-merge-diff: an atomic value is one field, granular maps and structs have their members,
 // granular lists their items by key or value. All functions start at the root of an object.
 
+/// The step to an item: `k:{"name":"x"}` or `v:"x"`. Keys with a default may be left out. Error: BadRequest.
+Result<std::string> step_of(const Node& list, const Value& item);
+
 /// An object of this kind in which nothing is set, to compare a new one with. It contains the structs that are always written.
 Value blank_object(const Kind& kind);
 
@@ -61,6 +64,8 @@ Comparison compare_fields(const Node& node, const Value& before, const Value& af
 /// What compare_fields() with a blank object reports as added or modified, as FieldsV1, without the paths of `unowned`, what is below them,
 /// and their parents. Returns false, and leaves `out` alone, if there is nothing.
 bool append_created_fields(const Kind& kind, const Value& object, const FieldSet& unowned, std::string& out);
+/// The same for a struct, without its tree. It has no managedFields.
+bool append_created_fields(const Kind& kind, const Instance& object, const FieldSet& unowned, std::string& out);
 
 /// The atomic lists, maps and structs of an object, as paths: ".spec.containers[0].args".
 std::vector<std::string> atomic_fields(const Node& node, const Value& object);

@@ -215,6 +215,16 @@ Entry entry_of(const FieldManager& manager, const std::string& time) {
 
 std::string time_of(const FieldManager& manager) { return manager.now.is_zero() ? std::string() : manager.now.to_string(); }
 
+/// `after` is a tree or a struct.
+template <class Object>
+std::string written_create(const Kind& kind, const Object& after, const FieldManager& manager) {
+    const std::string now = time_of(manager);
+    std::vector<Entry> entries = {entry_of(manager, now)};
+    entries.front().changed_fields.reserve(1000);  // a pod's
+    if (!append_created_fields(kind, after, unowned_fields(kind, manager.subresource), entries.front().changed_fields)) return {};
+    return written_list(entries);
+}
+
 bool is_update(const Entry& entry) { return entry.operation == "Update" && !entry.is_gone; }
 
 }  // namespace
@@ -231,10 +241,11 @@ std::optional<std::string> track_update_text(const Kind& kind, const Value& befo
 }
 
 std::string track_create_text(const Kind& kind, const Value& after, const FieldManager& manager) {
-    const std::string now = time_of(manager);
-    std::vector<Entry> entries = {entry_of(manager, now)};
-    if (!append_created_fields(kind, after, unowned_fields(kind, manager.subresource), entries.front().changed_fields)) return {};
-    return written_list(entries);
+    return written_create(kind, after, manager);
+}
+
+std::string track_create_text(const Kind& kind, const Instance& after, const FieldManager& manager) {
+    return written_create(kind, after, manager);
 }
 
 }  // namespace porthole::schema

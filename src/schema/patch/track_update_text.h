@@ -18,5 +18,7 @@ std::optional<std::string> track_update_text(const Kind& kind, const Value& befo
 
 /// The same for a new object, `after`, which has no managedFields yet.
 std::string track_create_text(const Kind& kind, const Value& after, const FieldManager& manager);
+/// The same for a struct, without its tree.
+std::string track_create_text(const Kind& kind, const Instance& after, const FieldManager& manager);
 
 }  // namespace porthole::schema
