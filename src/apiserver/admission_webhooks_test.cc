@@ -408,7 +408,7 @@ TEST_F(AdmissionWebhooks, AWebhookWithSideEffectsRefusesADryRun) {
     validating();
     answer(R"("allowed":true)");
     EXPECT_EQ(post(std::string(ConfigMaps) + "?dryRun=All", config_map("a")).code, 201);
-    std::string stored = *api->store().get("/registry/admissionregistration.k8s.io/validatingwebhookconfigurations/hook")->value;
+    std::string stored = *api->store().get("/registry/admissionregistration.k8s.io/validatingwebhookconfigurations/hook")->value.bytes();
     stored.replace(stored.find("\"None\""), 6, "\"Some\"");
     store::Transaction transaction;
     transaction.operations.push_back(

@@ -196,7 +196,7 @@ Task<std::size_t> ApiServer::restore(std::vector<StorageEncryption::Opened> open
     std::size_t count = 0;
     for (const StorageEncryption::Opened& one : opened) {
         const store::RecordPtr current = parts_->store->get(one.key);
-        if (!current || !is_unreadable(*current->value)) continue;
+        if (!current || !is_unreadable(current->value)) continue;
         const Resource* resource = parts_->tables->resources.find_by_key(one.key);
         auto tree = schema::parse_json(one.value, {.depth = 2 * schema::MaxTreeDepth});
         store::Put put{.key = one.key, .value = one.value};

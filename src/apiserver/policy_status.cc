@@ -28,7 +28,7 @@ Task<> PolicyStatus::take_changes(store::Watch& watch, client::Client& client) {
 }
 
 Task<> PolicyStatus::settle(const store::RecordPtr record, client::Client& client) {
-    auto policy = schema::decode_json<Policy>(*record->value);
+    auto policy = schema::decode_json<Policy>(*record->value.bytes());
     if (!policy || policy->metadata.generation <= policy->status.observed_generation) co_return {};
     const PolicyTypeCheck check(std::make_shared<const Policy>(*policy), registry_);
     CO_TRY(auto warnings, co_await run_blocking<std::vector<PolicyTypeCheck::Warning>>(

@@ -19,8 +19,8 @@ TEST_F(CompactionTest, OldRevisionsExpireAndTheRestStaysReadable) {
     for (int i = 1; i <= 5; ++i) ASSERT_TRUE(put("/a", std::to_string(i)));
     ASSERT_TRUE(run(store_->compact(Revision(3))));
     EXPECT_EQ(store_->compacted(), Revision(3));
-    EXPECT_EQ(*(*store_->get_at("/a", Revision(3)))->value, "3");
-    EXPECT_EQ(*(*store_->get_at("/a", Revision(4)))->value, "4");
+    EXPECT_EQ(*(*store_->get_at("/a", Revision(3)))->value.bytes(), "3");
+    EXPECT_EQ(*(*store_->get_at("/a", Revision(4)))->value.bytes(), "4");
     const auto old = store_->get_at("/a", Revision(2));
     ASSERT_FALSE(old);
     EXPECT_EQ(old.error().reason, Reason::Expired);
@@ -117,7 +117,7 @@ protected:
     }
     std::map<std::string, std::string> contents() {
         std::map<std::string, std::string> all;
-        for (const RecordPtr& record : store_->range({.prefix = "/"})->records) all[record->key] = *record->value;
+        for (const RecordPtr& record : store_->range({.prefix = "/"})->records) all[record->key] = *record->value.bytes();
         return all;
     }
 };

@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t GroupTransactions = 512;
 constexpr std::size_t GroupBytes = 4u << 20;
 // What the loop or the writer does at a stretch before others get their turn.
-constexpr std::size_t CompactionSlice = 4096;
+constexpr std::size_t CompactionSlice = 256;  // events; each may be the packing of a value
 constexpr std::size_t KeysPerRevoke = 512;
 constexpr Duration RetryDelay = std::chrono::seconds(1);
 constexpr Duration Patience = std::chrono::milliseconds(100);

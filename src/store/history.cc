@@ -23,7 +23,7 @@ RecordPtr tombstone(const Record& last, Revision revision) {
     auto record = std::make_shared<Record>(last);
     record->modified = revision;
     if (last.revision_at) {
-        std::string value = *last.value;
+        std::string value = *last.value.bytes();
         value.erase(*last.revision_at, to_string(last.modified).size());
         record->value = finish(std::move(value), last.revision_at, revision);
     }
@@ -37,14 +37,13 @@ Row superseded_row(std::string key, Revision revision) {
     return row;
 }
 
-std::size_t size_of(const Record& record) { return record.key.size() + record.value->size(); }
+std::size_t size_of(const Record& record) { return record.key.size() + record.value.size(); }
 
 /// What the history keeps beyond the current state because of `event`.
 std::size_t extra_bytes(const Event& event) {
-    std::size_t bytes = event.previous ? event.previous->value->size() : 0;
-    if (event.type == Event::Type::Delete && event.record->value != event.previous->value) {
-        bytes += event.record->value->size();
-    }
+    std::size_t bytes = event.previous ? event.previous->value.size() : 0;
+    // Without a revision in it, the bytes of what was deleted are those of the version before.
+    if (event.type == Event::Type::Delete && event.record->revision_at) bytes += event.record->value.size();
     return bytes;
 }
 
@@ -71,7 +70,7 @@ void History::begin_load(std::vector<Row> rows, Revision compacted, std::deque<R
 
 void History::restart(std::vector<Row> rows, Revision revision) {
     History fresh(attributes_of_);
-    fresh.log_begin_ = log_end() + 1;  // every place in the old log is before it
+    fresh.log_begin_ = fresh.whole_begin_ = log_end() + 1;  // every place in the old log is before it
     std::deque<Row> superseded;
     fresh.begin_load(std::move(rows), revision, superseded);
     *this = std::move(fresh);
@@ -90,6 +89,7 @@ void History::load_base(Row row, std::deque<Row>& superseded) {
     const Revision revision = row.revision;
     Versions& versions = add(row.key);
     versions.push_back({revision, make_record(std::move(row), nullptr, nullptr)});
+    pack(*versions.back().record);
     live_bytes_ += size_of(*versions.back().record);
 }
 
@@ -117,7 +117,7 @@ RecordPtr History::make_record(Row row, const RecordPtr& previous, std::shared_p
     record->key = std::move(row.key);
     record->value = finish(std::move(row.value), row.revision_at, row.revision);
     record->attributes = std::move(attributes);
-    if (!record->attributes && attributes_of_) record->attributes = attributes_of_(record->key, *record->value);
+    if (!record->attributes && attributes_of_) record->attributes = attributes_of_(record->key, *record->value.bytes());
     record->created = previous ? previous->created : row.created;
     record->modified = row.revision;
     record->lease = row.lease;
@@ -148,6 +148,8 @@ EventPtr History::apply(Row row, std::shared_ptr<const Attributes> attributes) {
     if (event->type == Event::Type::Put) live_bytes_ += size_of(*event->record);
     superseded_bytes_ += extra_bytes(*event);
     log_.push_back(event);
+    whole_bytes_ += event->record->value.size();
+    while (whole_bytes_ > WholeBytes) pack(*take_whole()->record);
     return event;
 }
 
@@ -221,6 +223,7 @@ std::uint64_t History::first_after(Revision revision) const {
 bool History::compact_some(Revision target, std::size_t events, std::deque<Row>& superseded) {
     target = std::min(target, revision_);
     for (; events > 0 && !log_.empty() && log_.front()->revision <= target; --events) {
+        if (whole_begin_ == log_begin_) take_whole();
         const EventPtr event = std::move(log_.front());
         log_.pop_front();
         ++log_begin_;
@@ -232,6 +235,12 @@ bool History::compact_some(Revision target, std::size_t events, std::deque<Row>&
     return true;
 }
 
+const EventPtr& History::take_whole() {
+    const EventPtr& event = this->event(whole_begin_++);
+    whole_bytes_ -= event->record->value.size();
+    return event;
+}
+
 void History::forget(const Event& event, std::deque<Row>& superseded) {
     superseded_bytes_ -= extra_bytes(event);
     const std::string& key = event.record->key;
@@ -241,8 +250,10 @@ void History::forget(const Event& event, std::deque<Row>& superseded) {
         versions.erase(versions.begin());
     }
     if (event.type == Event::Type::Put) {
+        if (versions.size() > 1) return;
         // Most objects do not change any more after their first minute.
-        if (versions.size() == 1) versions.shrink_to_fit();
+        versions.shrink_to_fit();
+        pack(*event.record);
         return;
     }
     superseded.push_back(superseded_row(key, event.revision));

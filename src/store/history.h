@@ -6,6 +6,7 @@
 #include "store/engine.h"
 #include "store/key_order.h"
 #include "store/range.h"
+#include "store/value_packer.h"
 
 namespace porthole::store {
 
@@ -17,7 +18,8 @@ struct StringHash {
 template <class T>
 using ByName = std::unordered_map<std::string, T, StringHash, std::equal_to<>>;
 
-/// Every key's versions since the last compaction, and the log of events that made them.
+/// Every key's versions since the last compaction, and the log of events that made them. Of the log, only the newest events have
+/// whole values, WholeBytes of them; the others are packed (ValuePacker), and so is a key's current value once the log has forgotten it.
 ///
 /// Example, with the log's events as key@revision and `a` deleted at 5:
 ///     log   a@1 b@2 a@3 b@4 a@5(delete)      keys  a: 1 3 5(absent)  b: 2 4
@@ -86,12 +88,19 @@ private:
     static const RecordPtr& record_at(const Versions& versions, Revision revision);
     void load_base(Row row, std::deque<Row>& superseded);
     void forget(const Event& event, std::deque<Row>& superseded);
+    /// The oldest event whose value may be whole.
+    const EventPtr& take_whole();
+    void pack(const Record& record) { record.value = packer_.pack(record.key, record.value); }
 
     AttributesOf attributes_of_;
     ByName<Versions> keys_;
     KeyOrder<Versions> order_;  // of keys_
+    static constexpr std::size_t WholeBytes = 8u << 20;
+    ValuePacker packer_;
     std::deque<EventPtr> log_;
     std::uint64_t log_begin_ = 0;
+    std::uint64_t whole_begin_ = 0;  // in the log: events before it are packed, where that saves something. Not less than log_begin_
+    std::size_t whole_bytes_ = 0;    // values of the others
     std::size_t live_bytes_ = 0, superseded_bytes_ = 0;
     Revision revision_, compacted_;
 };

@@ -48,7 +48,7 @@ void LeaseTable::apply_to_lease(LeaseId id, const Event& event) {
     last_id_ = std::max(last_id_, id.value);
     if (event.type == Event::Type::Put) {
         Lease& lease = leases_[id];
-        lease.ttl = Duration(static_cast<Duration::rep>(parse_number(*event.record->value, 10)));
+        lease.ttl = Duration(static_cast<Duration::rep>(parse_number(*event.record->value.bytes(), 10)));
         set_deadline(id, lease, clock_.now() + lease.ttl);
         return;
     }

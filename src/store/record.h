@@ -7,10 +7,9 @@
 #include <string>
 #include <string_view>
 
-namespace porthole::store {
+#include "store/stored_value.h"
 
-/// Bytes shared by all senders; the same type as net::Bytes.
-using Bytes = std::shared_ptr<const std::string>;
+namespace porthole::store {
 
 /// A point in the store's linear history: every transaction that changes something gets the next one. 0 is before the first. As text it is
 /// an object's `resourceVersion`.
@@ -48,10 +47,11 @@ public:
 /// May return null. Called on the store's loop (and on the opening thread), never concurrently.
 using AttributesOf = std::function<std::shared_ptr<const Attributes>(std::string_view key, std::string_view value)>;
 
-/// One version of one key. Immutable, shared by readers, watchers and history.
+/// One version of one key. Immutable, shared by readers, watchers and history, all on the store's loop. That loop may pack its value, so
+/// keep the value's bytes(), not references to it.
 struct Record {
     std::string key;
-    Bytes value;  ///< never null; contains its own revision if the writer requested that
+    mutable StoredValue value;  ///< contains its own revision if the writer requested that
     std::shared_ptr<const Attributes> attributes;
     Revision created;   ///< revision of the first version since the key was last absent
     Revision modified;  ///< of this version

@@ -77,7 +77,7 @@ protected:
     }
     std::string value(std::string_view key) {
         const RecordPtr record = store_->get(key);
-        return record ? *record->value : "(absent)";
+        return record ? *record->value.bytes() : "(absent)";
     }
     /// "+a=1@1 a=2@2 -a=2@3": the events that the watch has now, + for created.
     static std::string text(const std::vector<EventPtr>& events) {
@@ -85,7 +85,7 @@ protected:
         for (const EventPtr& event : events) {
             if (!text.empty()) text += ' ';
             text += event->type == Event::Type::Delete ? "-" : event->is_create() ? "+" : "";
-            text += event->record->key + "=" + *event->record->value + "@" + to_string(event->revision);
+            text += event->record->key + "=" + *event->record->value.bytes() + "@" + to_string(event->revision);
         }
         return text;
     }

@@ -14,6 +14,13 @@ struct Cell {
 };
 using State = std::map<std::string, Cell>;
 
+/// A text that similar values share, long enough for them to be packed.
+std::string numbers() {
+    std::string text;
+    for (int i = 0; i < 100; ++i) text += " " + std::to_string(i);
+    return text;
+}
+
 struct ModelTest : StoreTest, testing::WithParamInterface<int> {
     struct Reader {
         Watch watch;
@@ -35,7 +42,7 @@ struct ModelTest : StoreTest, testing::WithParamInterface<int> {
         for (std::uint64_t i = 0; i <= random_.below(3); ++i) keys[random_key()] = random_.below(3) > 0;
         for (const auto& [key, is_put] : keys) {
             if (is_put) {
-                Put put = put_of(key, "v" + std::to_string(random_.below(1000)) + "@");
+                Put put = put_of(key, "v" + std::to_string(random_.below(1000)) + (random_.below(2) ? numbers() : "") + "@");
                 put.revision_at = static_cast<std::uint32_t>(put.value.size());
                 transaction.operations.push_back(put);
             } else {
@@ -106,7 +113,7 @@ struct ModelTest : StoreTest, testing::WithParamInterface<int> {
         EXPECT_TRUE(range);
         State state;
         for (const RecordPtr& record : range->records) {
-            state[record->key] = {*record->value, record->created.value, record->modified.value};
+            state[record->key] = {*record->value.bytes(), record->created.value, record->modified.value};
         }
         return state;
     }
@@ -149,7 +156,8 @@ struct ModelTest : StoreTest, testing::WithParamInterface<int> {
                 break;
             }
             for (const EventPtr& event : *events) {
-                reader.seen += (event->type == Event::Type::Delete ? "-" : "") + event->record->key + "=" + *event->record->value + "\n";
+                reader.seen +=
+                    (event->type == Event::Type::Delete ? "-" : "") + event->record->key + "=" + *event->record->value.bytes() + "\n";
             }
         }
         ASSERT_EQ(reader.watch.revision().value, states_.size() - 1);

@@ -28,7 +28,7 @@ TEST_F(StoreBasics, EachTransactionGetsTheNextRevision) {
     const RecordPtr record = store_->get("/a");
     EXPECT_EQ(record->created, Revision(1));
     EXPECT_EQ(record->modified, Revision(3));
-    EXPECT_EQ(*record->value, "2");
+    EXPECT_EQ(*record->value.bytes(), "2");
 }
 
 TEST_F(StoreBasics, InsertsTheRevisionWhereAskedAlsoAfterReopening) {
@@ -67,7 +67,7 @@ TEST_F(StoreBasics, ATransactionsOperationsShareARevision) {
     ASSERT_EQ(committed->events.size(), 3u);
     EXPECT_TRUE(committed->events[0]->is_create());
     EXPECT_EQ(committed->events[1]->type, Event::Type::Delete);
-    EXPECT_EQ(*committed->events[1]->previous->value, "1");
+    EXPECT_EQ(*committed->events[1]->previous->value.bytes(), "1");
     EXPECT_EQ(committed->events[2], nullptr);
 }
 
@@ -84,8 +84,8 @@ TEST_F(StoreBasics, ADeletionShowsTheLastStateAtItsOwnRevision) {
     for (int i = 0; i < 9; ++i) ASSERT_TRUE(guarded({}, {put}));
     const auto removed = remove("/a");
     ASSERT_TRUE(removed);
-    EXPECT_EQ(*removed->events[0]->record->value, "rv=10!");
-    EXPECT_EQ(*removed->events[0]->previous->value, "rv=9!");
+    EXPECT_EQ(*removed->events[0]->record->value.bytes(), "rv=10!");
+    EXPECT_EQ(*removed->events[0]->previous->value.bytes(), "rv=9!");
 }
 
 TEST_F(StoreBasics, RangesPageThroughOneRevisionWhileOthersWrite) {
@@ -100,7 +100,7 @@ TEST_F(StoreBasics, RangesPageThroughOneRevisionWhileOthersWrite) {
     const auto second = store_->range({.prefix = "/p/", .start_key = first->next_key, .revision = first->revision});
     ASSERT_TRUE(second);
     EXPECT_EQ(keys(*second), (std::vector<std::string>{"/p/c", "/p/d"}));
-    EXPECT_EQ(*second->records[1]->value, "old");
+    EXPECT_EQ(*second->records[1]->value.bytes(), "old");
     EXPECT_EQ(second->next_key, "");
     EXPECT_EQ(store_->count("/p/"), 4u);
 }
@@ -117,7 +117,7 @@ TEST_F(StoreBasics, ARangeThatIsReadInPiecesIsOfOneRevision) {
     EXPECT_FALSE(store_->read_on(request, range, 1).value());
     EXPECT_TRUE(store_->read_on(request, range, 2).value());
     EXPECT_EQ(keys(range), (std::vector<std::string>{"/p/a", "/p/c", "/p/d"}));
-    EXPECT_EQ(*range.records[2]->value, "old");
+    EXPECT_EQ(*range.records[2]->value.bytes(), "old");
     EXPECT_EQ(range.revision, Revision(5));
 }
 
@@ -144,7 +144,7 @@ TEST_F(StoreBasics, PiecesCountWhatIsLeftOfAPageLikeTheWhole) {
 
 TEST_F(StoreBasics, TheLimitCountsWhatMatches) {
     for (int i = 0; i < 10; ++i) ASSERT_TRUE(put("/p/" + std::to_string(i), i % 3 == 0 ? "yes" : "no"));
-    RangeRequest request{.prefix = "/p/", .limit = 2, .matches = [](const Record& record) { return *record.value == "yes"; }};
+    RangeRequest request{.prefix = "/p/", .limit = 2, .matches = [](const Record& record) { return *record.value.bytes() == "yes"; }};
     auto page = store_->range(request);
     ASSERT_TRUE(page);
     EXPECT_EQ(keys(*page), (std::vector<std::string>{"/p/0", "/p/3"}));
@@ -158,7 +158,7 @@ TEST_F(StoreBasics, ReadsTheStateOfOldRevisions) {
     ASSERT_TRUE(put("/a", "1"));
     ASSERT_TRUE(remove("/a"));
     ASSERT_TRUE(put("/a", "3"));
-    EXPECT_EQ(*(*store_->get_at("/a", Revision(1)))->value, "1");
+    EXPECT_EQ(*(*store_->get_at("/a", Revision(1)))->value.bytes(), "1");
     EXPECT_EQ(*store_->get_at("/a", Revision(2)), nullptr);
     EXPECT_EQ((*store_->get_at("/a", Revision(3)))->created, Revision(3));
     const auto future = store_->get_at("/a", Revision(4));

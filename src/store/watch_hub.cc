@@ -19,7 +19,7 @@ bool matches(const WatchRequest& request, const Event& event) {
 constexpr std::size_t BatchBytes = 4 << 20;  ///< what a reader is given at a time holds more only by its last event
 
 /// What an event keeps in memory when the history has forgotten it.
-std::size_t size_of(const Event& event) { return event.record->value->size() + (event.previous ? event.previous->value->size() : 0); }
+std::size_t size_of(const Event& event) { return event.record->value.size() + (event.previous ? event.previous->value.size() : 0); }
 
 }  // namespace
 

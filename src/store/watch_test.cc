@@ -118,7 +118,7 @@ TEST_F(WatchTest, EveryWatcherSharesTheSameBytes) {
     Watch one = watch("/"), two = watch("/a");
     ASSERT_TRUE(put("/a", "1"));
     const auto first = run(one.next()), second = run(two.next());
-    EXPECT_EQ(first->front()->record->value.get(), second->front()->record->value.get());
+    EXPECT_EQ(first->front()->record->value.bytes().get(), second->front()->record->value.bytes().get());
     EXPECT_EQ(first->front()->record, store_->get("/a"));
 }
 

@@ -255,7 +255,7 @@ Result<std::vector<store::Operation>> ServiceAllocator::repairs() const {
     std::set<std::string> wanted;
     TRY(const store::Range services, store_->range({.prefix = kind_prefix(Service::kind())}));
     for (const store::RecordPtr& record : services.records) {
-        TRY(const Service service, schema::decode_json<Service>(*record->value));
+        TRY(const Service service, schema::decode_json<Service>(*record->value.bytes()));
         const Taken taken = taken_by(service);
         for (const std::string& address : taken.addresses) {
             if (wanted.insert(address_key(address)).second && !store_->get(address_key(address)))
@@ -269,7 +269,7 @@ Result<std::vector<store::Operation>> ServiceAllocator::repairs() const {
     }
     TRY(const store::Range addresses, store_->range({.prefix = kind_prefix(IPAddress::kind())}));
     for (const store::RecordPtr& record : addresses.records) {
-        TRY(const IPAddress address, schema::decode_json<IPAddress>(*record->value));
+        TRY(const IPAddress address, schema::decode_json<IPAddress>(*record->value.bytes()));
         const auto manager = address.metadata.labels.find(ManagedBy);
         const bool ours = manager != address.metadata.labels.end() && manager->second == Manager;
         if (ours && !wanted.contains(record->key)) operations.emplace_back(store::Delete{record->key});

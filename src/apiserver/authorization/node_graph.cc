@@ -125,19 +125,19 @@ NodeGraph::NodeGraph()
       volume_records_(PersistentVolume::kind(), {.clear = [this] { volume_secrets_.clear_volumes(); },
                                                  .put =
                                                      [this](const auto& name, const auto& record) {
-                                                         const auto volume = schema::decode_json<PersistentVolume>(*record.value);
+                                                         const auto volume = schema::decode_json<PersistentVolume>(*record.value.bytes());
                                                          volume ? volume_secrets_.put_volume(name, *volume)
                                                                 : volume_secrets_.remove_volume(name);
                                                      },
                                                  .remove = [this](const auto& name) { volume_secrets_.remove_volume(name); }}),
-      claim_records_(PersistentVolumeClaim::kind(), {.clear = [this] { volume_secrets_.clear_claims(); },
-                                                     .put =
-                                                         [this](const auto& key, const auto& record) {
-                                                             const auto claim = schema::decode_json<PersistentVolumeClaim>(*record.value);
-                                                             claim ? volume_secrets_.put_claim(key, *claim)
-                                                                   : volume_secrets_.remove_claim(key);
-                                                         },
-                                                     .remove = [this](const auto& key) { volume_secrets_.remove_claim(key); }}) {}
+      claim_records_(PersistentVolumeClaim::kind(),
+                     {.clear = [this] { volume_secrets_.clear_claims(); },
+                      .put =
+                          [this](const auto& key, const auto& record) {
+                              const auto claim = schema::decode_json<PersistentVolumeClaim>(*record.value.bytes());
+                              claim ? volume_secrets_.put_claim(key, *claim) : volume_secrets_.remove_claim(key);
+                          },
+                      .remove = [this](const auto& key) { volume_secrets_.remove_claim(key); }}) {}
 
 void NodeGraph::put_pod(const std::string& key, const Pod& pod) {
     remove_pod(key);
@@ -193,7 +193,7 @@ void NodeGraph::follow(store::Store& store, Scope& scope) {
 
 void NodeGraph::put_record(const std::string& key, const store::Record& record) {
     const bool unbound = record.attributes && record.attributes->topic().empty();  // a pod's topic is its node
-    const auto pod = unbound ? Result<Pod>(Pod()) : referring_parts(key, *record.value);
+    const auto pod = unbound ? Result<Pod>(Pod()) : referring_parts(key, *record.value.bytes());
     if (unbound || !pod) return remove_pod(key);
     put_pod(key, *pod);
 }

@@ -84,7 +84,7 @@ Result<void> CustomResources::load() {
 }
 
 void CustomResources::put(const store::Record& record) {
-    auto decoded = schema::decode_json<CustomResourceDefinition>(*record.value);
+    auto decoded = schema::decode_json<CustomResourceDefinition>(*record.value.bytes());
     if (!decoded)
         return seams_.log.warn("a definition cannot be read and is left out", {{"key", record.key}, {"error", decoded.error().message}});
     auto& entry = entries_[decoded->metadata.name];
@@ -228,7 +228,8 @@ Task<> CustomResources::settle_one(Entry& entry, client::Client& client) {
 void CustomResources::serve_present(Entry& entry) {
     const store::RecordPtr record =
         seams_.objects.store().get(kind_prefix(CustomResourceDefinition::kind()) + entry.definition.metadata.name);
-    auto definition = record ? schema::decode_json<CustomResourceDefinition>(*record->value) : Result<CustomResourceDefinition>(Error());
+    auto definition =
+        record ? schema::decode_json<CustomResourceDefinition>(*record->value.bytes()) : Result<CustomResourceDefinition>(Error());
     if (!definition || definition->metadata.resource_version != entry.definition.metadata.resource_version) return;  // another event comes
     definition->status = entry.definition.status;
     serve(entry, *definition);

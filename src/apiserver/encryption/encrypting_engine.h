@@ -3,6 +3,7 @@
 
 #include "apiserver/encryption/storage_encryption.h"
 #include "store/engine.h"
+#include "store/stored_value.h"
 
 namespace porthole::apiserver {
 
@@ -11,6 +12,7 @@ inline constexpr std::string_view UnreadablePrefix = "k8s:enc:unreadable:";
 
 /// Whether a stored value is unreadable, and why.
 inline bool is_unreadable(std::string_view value) { return value.starts_with(UnreadablePrefix); }
+inline bool is_unreadable(const store::StoredValue& value) { return value.starts_with(UnreadablePrefix); }
 inline std::string_view why_unreadable(std::string_view value) { return value.substr(UnreadablePrefix.size()); }
 
 /// An engine whose disk contains encrypted values: encrypts what it passes to `engine`, on the thread that writes, and decrypts what it

@@ -55,7 +55,7 @@ public:
     }
     std::string get(const std::string& key) const {
         const auto record = store->get(key);
-        return record ? *record->value : "";
+        return record ? *record->value.bytes() : "";
     }
 
     sim::SimLoop loop;

@@ -32,7 +32,7 @@ Task<> ComponentStatuses::handle(RequestContext& context) const {
     if (context.info.verb == "get") {
         for (const Component& component : components_)
             if (component.name == context.info.name)
-                co_return co_await reply_object(context, resource_, 200, record_of(component)->value, now);
+                co_return co_await reply_object(context, resource_, 200, record_of(component)->value.bytes(), now);
         co_return not_found(*resource_.kind, context.info.name);
     }
     if (context.info.verb != "list") co_return method_not_allowed();

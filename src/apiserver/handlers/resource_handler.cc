@@ -138,7 +138,7 @@ Task<> ResourceHandler::get(RequestContext& context, const Resource& resource) {
     const std::string namespace_ = resource.kind->namespaced() ? context.info.namespace_ : "";
     std::string version(context.info.parameter("resourceVersion"));
     CO_TRY(const store::RecordPtr record, co_await objects_.get(resource, namespace_, context.info.name, std::move(version)));
-    co_return co_await reply_object(context, resource, 200, record->value, now());
+    co_return co_await reply_object(context, resource, 200, record->value.bytes(), now());
 }
 
 Task<> ResourceHandler::refuse_page(RequestContext& context, Error error, std::string token) {

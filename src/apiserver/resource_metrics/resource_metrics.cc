@@ -84,7 +84,7 @@ Task<KubeletSamples> ResourceMetrics::ask(std::string name) {
     CO_TRY(const Semaphore::Permit permit, co_await kubelets_.acquire());
     const store::RecordPtr record = seams_.store.get(object_key(Node::kind(), "", name));
     if (!record) co_return not_found(Node::kind(), name);
-    CO_TRY(const Node node, schema::decode_json<Node>(*record->value));
+    CO_TRY(const Node node, schema::decode_json<Node>(*record->value.bytes()));
     CO_TRY(ConnectTarget target, kubelet_of(node));
     CO_TRY(const std::string text, co_await with_timeout(fetch(std::move(target)), KubeletTime, "metrics of a kubelet"));
     CO_TRY(KubeletSamples samples, parse_kubelet_samples(text, seams_.loop.wall_now().time_since_epoch().count()));

@@ -17,7 +17,7 @@ LeaderFence::LeaderFence(const std::string& namespace_, const std::string& name,
     : key_(object_key(api::coordination::v1::Lease::kind(), namespace_, name)), holder_(std::move(holder)) {}
 
 bool LeaderFence::names_holder(const store::Record& lease) const {
-    const auto tree = schema::parse_json(*lease.value);
+    const auto tree = schema::parse_json(*lease.value.bytes());
     return tree && tree->string_at({"spec", "holderIdentity"}) == holder_;
 }
 

@@ -164,13 +164,13 @@ bool ObjectFilter::may_match_unreadable(const store::Record& record) const {
 
 bool ObjectFilter::matches(const store::Record& record) const {
     if (empty()) return true;
-    if (is_unreadable(*record.value)) return may_match_unreadable(record);
+    if (is_unreadable(record.value)) return may_match_unreadable(record);
     const auto* attributes = static_cast<const ObjectAttributes*>(record.attributes.get());
     // A record from before the server started, or of another schema, was looked at with other fields in mind.
     const bool fits =
         attributes && (fields_.terms().empty() || attributes->selectable() == selectable_.get() || selectable_->fields.empty());
     if (fits) return matches(*attributes);
-    const auto tree = schema::parse_json(*record.value);
+    const auto tree = schema::parse_json(*record.value.bytes());
     return tree && matches(ObjectAttributes(selectable_, *tree));
 }
 

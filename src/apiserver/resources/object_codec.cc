@@ -1,6 +1,7 @@
 #include "apiserver/resources/object_codec.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "apiserver/resources/object_attributes.h"
 #include "schema/json/json.h"
@@ -23,6 +24,16 @@ schema::Value read_tree(const Resource& resource, schema::Value tree) {
     return resource.form != 0 ? resource.conversion.from_stored(std::move(tree)) : std::move(tree);
 }
 
+/// What the present form of a record's bytes is, where it differs.
+std::optional<std::string> changed_text(const Resource& resource, const store::Record& record, const std::string& stored) {
+    const auto* attributes = static_cast<const ObjectAttributes*>(record.attributes.get());
+    if (resource.form == 0 || (attributes && attributes->is_in_form(resource.form)) || is_unreadable(stored)) return std::nullopt;
+    std::string text = present_text(resource, stored);
+    if (text != stored) return text;
+    if (attributes) attributes->set_form(resource.form);
+    return std::nullopt;
+}
+
 }  // namespace
 
 std::string present_text(const Resource& resource, std::string stored) {
@@ -32,26 +43,24 @@ std::string present_text(const Resource& resource, std::string stored) {
 }
 
 store::Bytes present_bytes(const Resource& resource, const store::Record& record) {
-    const auto* attributes = static_cast<const ObjectAttributes*>(record.attributes.get());
-    if (resource.form == 0 || (attributes && attributes->is_in_form(resource.form)) || is_unreadable(*record.value)) return record.value;
-    std::string text = present_text(resource, *record.value);
-    if (text != *record.value) return bytes_of(std::move(text));
-    if (attributes) attributes->set_form(resource.form);
-    return record.value;
+    const store::Bytes stored = record.value.bytes();
+    std::optional<std::string> changed = changed_text(resource, record, *stored);
+    return changed ? bytes_of(*std::move(changed)) : stored;
 }
 
 store::RecordPtr present_record(const Resource& resource, store::RecordPtr record) {
-    store::Bytes bytes = present_bytes(resource, *record);
-    if (bytes == record->value) return record;
+    if (resource.form == 0) return record;
+    std::optional<std::string> text = changed_text(resource, *record, *record->value.bytes());
+    if (!text) return record;
     auto changed = std::make_shared<store::Record>(*record);
-    changed->value = std::move(bytes);
+    changed->value = bytes_of(*std::move(text));
     changed->revision_at.reset();
     return changed;
 }
 
 bool is_in_old_version(const Resource& resource, const store::Record& record) {
     if (resource.form == 0) return false;
-    const auto tree = schema::parse_json(*record.value);
+    const auto tree = schema::parse_json(*record.value.bytes());
     return tree && tree->string_at({"apiVersion"}) != resource.storage_api_version;
 }
 
@@ -93,23 +102,24 @@ Result<store::Put> limited_put_of(const Resource& resource, std::string key, Api
     auto [put, bare_depth] = encoded(resource, std::move(key), std::move(object));
     // managedFields are little deeper than the object, so that those of a flat one need not be read.
     const std::size_t depth = bare_depth < MaxObjectDepth / 2 ? 0 : depth_of_text(put.value);
-    if (depth > MaxObjectDepth && (!present || depth > depth_of_text(*present->value)))
+    if (depth > MaxObjectDepth && (!present || depth > depth_of_text(*present->value.bytes())))
         return Error(Reason::BadRequest, "json: exceeded max depth");
-    const std::size_t allowed = std::max(MaxObjectBytes, present ? present->value->size() : 0);
+    const std::size_t allowed = std::max(MaxObjectBytes, present ? present->value.size() : 0);
     if (put.value.size() > allowed)
         return Error(Reason::RequestEntityTooLarge, "Request entity too large: limit is " + std::to_string(MaxObjectBytes));
     return put;
 }
 
 Result<void> ensure_decrypted(const store::Record& record) {
-    if (!is_unreadable(*record.value)) return {};
+    if (!is_unreadable(record.value)) return {};
     return Error(Reason::InternalError, "Internal error occurred: unable to transform key \"" + upstream_path(record.key) +
-                                            "\": " + std::string(why_unreadable(*record.value)));
+                                            "\": " + std::string(why_unreadable(*record.value.bytes())));
 }
 
 Result<ApiObject> stored_object(const Resource& resource, const store::Record& record) {
     TRY_VOID(ensure_decrypted(record));
-    std::string_view text = *record.value;
+    const store::Bytes stored = record.value.bytes();
+    std::string_view text = *stored;
     std::string bare, managed_fields;
     if (const auto fields = resource.form == 0 ? schema::find_managed_fields(text) : std::nullopt; fields && fields->is_last) {
         managed_fields = fields->value;

@@ -100,7 +100,7 @@ TEST_F(PiecewiseRangeTest, IsOfOneRevisionWhateverIsWrittenMeanwhile) {
     ASSERT_TRUE(result && *result);
     EXPECT_EQ((*result)->revision, before);
     EXPECT_EQ((*result)->records.size(), 100u);
-    for (const store::RecordPtr& record : (*result)->records) EXPECT_EQ(*record->value, "old");
+    for (const store::RecordPtr& record : (*result)->records) EXPECT_EQ(*record->value.bytes(), "old");
 }
 
 TEST_F(PiecewiseRangeTest, ReadsTheNewestRevisionIfItsOwnIsCompacted) {

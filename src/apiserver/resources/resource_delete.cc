@@ -178,11 +178,11 @@ Task<Removed> ResourceStore::remove_unreadable(const WriteRequest& request, cons
     // Nobody can say whether it is the object that is meant.
     if (options.uid || options.resource_version) co_return why;
     // Its key may come back.
-    if (is_unreadable(*current->value) && !options.ignore_store_read_error) co_return why;
+    if (is_unreadable(current->value) && !options.ignore_store_read_error) co_return why;
     AdmissionAttributes attributes = admission_attributes(request, AdmissionOperation::Delete);
     CO_TRY_VOID(co_await admit_deletion(request, attributes));
-    Removed removed{.gone = true, .bytes = current->value, .name = request.name};
-    if (is_unreadable(*current->value)) {
+    Removed removed{.gone = true, .bytes = current->value.bytes(), .name = request.name};
+    if (is_unreadable(current->value)) {
         const schema::Value metadata = schema::Value::object({{"name", request.name}, {"namespace", request.namespace_}});
         removed.bytes = bytes_of(schema::to_json(schema::Value::object({{"metadata", metadata}})));
     }

@@ -141,7 +141,7 @@ Task<std::vector<store::Bytes>> ResponseEncoder::list(const Page& page, LongWork
     ListBody list = empty_list(page);
     for (const store::RecordPtr& record : page.records) {
         if (work.turn_is_over()) CO_TRY_VOID(co_await work.next_turn());
-        CO_TRY_VOID(add_item(record->value, list));
+        CO_TRY_VOID(add_item(record->value.bytes(), list));
     }
     co_return list.finish();
 }

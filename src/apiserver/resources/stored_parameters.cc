@@ -40,7 +40,7 @@ Result<PolicyParameterPtr> StoredParameters::decoded(const ResourcePtr& resource
     object = to_served(*resource, std::move(object));
     auto made = std::make_shared<const PolicyParameter>(
         PolicyParameter{.namespace_ = object.namespace_(), .name = object.name(), .object = object.tree()});
-    const std::size_t bytes = record->value->size();
+    const std::size_t bytes = record->value.size();
     if (decoded_.size() == MostDecoded || decoded_bytes_ + bytes > MostDecodedBytes) {
         decoded_.clear();
         decoded_bytes_ = 0;

@@ -18,8 +18,9 @@ constexpr std::size_t MostObjects = 500, MostBytes = 1 << 20;
 
 bool is_in_version(const Resource& resource, const std::string& api_version, const store::Record& record) {
     const auto* attributes = static_cast<const ObjectAttributes*>(record.attributes.get());
-    if ((attributes && attributes->is_in_form(resource.form)) || is_unreadable(*record.value)) return true;
-    const auto found = client::json_member(*record.value, "apiVersion");
+    if ((attributes && attributes->is_in_form(resource.form)) || is_unreadable(record.value)) return true;
+    const store::Bytes stored = record.value.bytes();
+    const auto found = client::json_member(*stored, "apiVersion");
     return !found || found->empty() || client::json_plain_string(*found) == api_version;
 }
 
@@ -48,7 +49,7 @@ store::RecordPtr ConvertedRecords::find(const std::string& key) {
 }
 
 void ConvertedRecords::put(const std::string& key, store::RecordPtr record) {
-    const auto size_of = [](const Entry& entry) { return entry.first.size() + entry.second->key.size() + entry.second->value->size(); };
+    const auto size_of = [](const Entry& entry) { return entry.first.size() + entry.second->key.size() + entry.second->value.size(); };
     Entry entry(key, std::move(record));
     if (find(key) || size_of(entry) > most_bytes_) return;
     bytes_ += size_of(entry);
@@ -80,8 +81,8 @@ Task<std::vector<store::RecordPtr>> VersionConverter::records(const Resource& re
             const store::RecordPtr& record = records[one.index];
             if (const auto found = remembered_.asked_.find(one.key); found != remembered_.asked_.end()) {
                 if (found->second != own) other = found->second;
-            } else if (asked.empty() || (asked.size() < MostObjects && bytes + record->value->size() <= MostBytes)) {
-                bytes += record->value->size();
+            } else if (asked.empty() || (asked.size() < MostObjects && bytes + record->value.size() <= MostBytes)) {
+                bytes += record->value.size();
                 asked.push_back(record);
                 keys.push_back(one.key);
                 remembered_.asked_.emplace(one.key, own);
@@ -120,7 +121,7 @@ Task<> VersionConverter::ask_once(const Resource& resource, const std::vector<st
     std::vector<Value> objects;
     std::vector<std::size_t> read;  ///< which of the records they are
     for (std::size_t i = 0; i < records.size(); ++i) {
-        auto tree = schema::parse_json(*records[i]->value, {.depth = 2 * schema::MaxTreeDepth});
+        auto tree = schema::parse_json(*records[i]->value.bytes(), {.depth = 2 * schema::MaxTreeDepth});
         if (tree && tree->is_object()) {
             objects.push_back(*std::move(tree));
             read.push_back(i);

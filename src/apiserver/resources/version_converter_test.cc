@@ -46,7 +46,8 @@ struct VersionConverterTest : testing::Test {
     Task<> request(std::string name) {
         std::vector<store::RecordPtr> one{record(name)};
         auto shown = co_await converter.records(resource, std::move(one));
-        ends.push_back(shown ? std::string(schema::parse_json(*shown->front()->value)->string_at({"apiVersion"})) : shown.error().message);
+        ends.push_back(shown ? std::string(schema::parse_json(*shown->front()->value.bytes())->string_at({"apiVersion"}))
+                             : shown.error().message);
         co_return {};
     }
 

@@ -18,7 +18,7 @@ constexpr std::size_t ChunkLimit = 64 << 10;
 
 /// The bytes of an older record with a newer revision: what a watcher is told of an object that leaves its selection.
 std::string stamped(const store::Record& record, store::Revision revision) {
-    std::string bytes = *record.value;
+    std::string bytes = *record.value.bytes();
     if (!record.revision_at) return bytes;
     const std::size_t digits = store::to_string(record.modified).size();
     bytes.replace(*record.revision_at, digits, store::to_string(revision));
@@ -27,8 +27,8 @@ std::string stamped(const store::Record& record, store::Revision revision) {
 
 /// The same of a record that a webhook has converted, which has no place for a revision.
 std::string stamped_anew(const store::Record& record, store::Revision revision) {
-    auto tree = schema::parse_json(*record.value, {.depth = 2 * schema::MaxTreeDepth});
-    if (!tree) return *record.value;
+    auto tree = schema::parse_json(*record.value.bytes(), {.depth = 2 * schema::MaxTreeDepth});
+    if (!tree) return *record.value.bytes();
     (*tree)["metadata"]["resourceVersion"] = store::to_string(revision);
     return schema::to_json(*tree);
 }
@@ -179,8 +179,8 @@ private:
 
     Result<void> append(const store::Event& event, WatchFrames& frames) {
         // Nobody has seen what could not be decrypted, so its end is no news, either.
-        if (is_unreadable(*event.record->value)) return {};
-        const bool was = event.previous && !is_unreadable(*event.previous->value) && filter_.matches(*event.previous);
+        if (is_unreadable(event.record->value)) return {};
+        const bool was = event.previous && !is_unreadable(event.previous->value) && filter_.matches(*event.previous);
         if (event.type == store::Event::Type::Delete)
             return was ? encoder_.append_event("DELETED", present_bytes(request_.resource, *event.record), frames) : Result<void>();
         const bool is = filter_.matches(*event.record);

@@ -68,7 +68,7 @@ private:
     }
     void put(const store::Record& record) {
         const std::string name = record.key.substr(prefix_.size());
-        auto object = schema::decode_json<T>(*record.value);
+        auto object = schema::decode_json<T>(*record.value.bytes());
         if (object) {
             objects_[name] = std::make_shared<const T>(std::move(*object));
             return;

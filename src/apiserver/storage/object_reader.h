@@ -62,7 +62,7 @@ private:
     }
     template <class T>
     static Result<std::shared_ptr<const T>> decode(const store::Record& record) {
-        auto object = schema::decode_json<T>(*record.value);
+        auto object = schema::decode_json<T>(*record.value.bytes());
         if (!object) return std::move(object).error().with_context("reading " + record.key);
         return std::make_shared<const T>(std::move(*object));
     }

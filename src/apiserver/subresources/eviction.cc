@@ -48,7 +48,7 @@ Result<std::vector<PodDisruptionBudget>> budgets_of(ResourceHandler& handler, co
     TRY(const store::Range range, handler.objects().store().range({.prefix = resource.prefix_of(pod.metadata.namespace_)}));
     std::vector<PodDisruptionBudget> budgets;
     for (const store::RecordPtr& record : range.records) {
-        TRY(PodDisruptionBudget budget, schema::decode_json<PodDisruptionBudget>(*record->value));
+        TRY(PodDisruptionBudget budget, schema::decode_json<PodDisruptionBudget>(*record->value.bytes()));
         if (budget.spec.selector && LabelSelector::from(*budget.spec.selector).matches(pod.metadata.labels))
             budgets.push_back(std::move(budget));
     }
@@ -158,7 +158,7 @@ Task<> evict(ResourceHandler& handler, RequestContext& context, const WriteOptio
     const Resource& pods = handler.resources().of<Pod>();
     for (int look = 1;; ++look) {
         CO_TRY(const store::RecordPtr record, co_await handler.objects().get(pods, context.info.namespace_, context.info.name, ""));
-        CO_TRY(const Pod pod, schema::decode_json<Pod>(*record->value));
+        CO_TRY(const Pod pod, schema::decode_json<Pod>(*record->value.bytes()));
         WriteRequest request = handler.write_request(context, pods, options);
         // Before the budget: whoever may not evict the pod must not use up what others may.
         CO_TRY_VOID(co_await handler.objects().check_admission(request, record));

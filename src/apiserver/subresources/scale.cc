@@ -151,13 +151,13 @@ Task<> handle_scale(ResourceHandler& handler, RequestContext& context, const Res
     const std::string& verb = context.info.verb;
     if (verb == "get") {
         CO_TRY(const store::RecordPtr record, co_await handler.objects().get(resource, context.info.namespace_, context.info.name, ""));
-        CO_TRY(const Value stored, schema::parse_json(*record->value));
+        CO_TRY(const Value stored, schema::parse_json(*record->value.bytes()));
         // As upstream says it: 0 would tell an autoscaler that it is turned off.
         if (schema::first_at(stored, resource.scale.replicas).is_null() && !resource.kind->type->create) {
             co_return Error(Reason::InternalError,
                             "Internal error occurred: the spec replicas field " + quote(resource.scale.replicas) + " does not exist");
         }
-        co_return co_await reply_scale(context, resource, record->value);
+        co_return co_await reply_scale(context, resource, record->value.bytes());
     }
     if (verb == "update") {
         CO_TRY(const WriteOptions options, parse_write_options(context.info, "UpdateOptions", false));

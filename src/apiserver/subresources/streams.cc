@@ -23,7 +23,7 @@ Result<T> find_object(ResourceHandler& handler, const std::string& namespace_, c
     const Resource& resource = handler.resources().of<T>();
     const store::RecordPtr record = handler.objects().store().get(resource.key(namespace_, name));
     if (!record) return not_found(*resource.kind, name);
-    return schema::decode_json<T>(*record->value);
+    return schema::decode_json<T>(*record->value.bytes());
 }
 
 Result<ConnectTarget> kubelet_of(ResourceHandler& handler, const std::string& node_name) {

@@ -78,13 +78,13 @@ Result<std::vector<Member>> members_of(RealWorld& world, const EtcdFlags& flags)
 
 /// Nothing has been written yet.
 Result<void> check_contents(const store::Store& store, const std::string& authorities) {
-    if (const auto version = store.get(apiserver::DataVersionKey)) TRY_VOID(apiserver::check_data_version(*version->value));
+    if (const auto version = store.get(apiserver::DataVersionKey)) TRY_VOID(apiserver::check_data_version(*version->value.bytes()));
     if (store.get(apiserver::CopyMark))
         return Error(Reason::Conflict,
                      "etcd has an unfinished copy of a cluster, not a whole one: run `porthole store migrate` again, or delete "
                      "what is below --etcd-prefix");
     const auto root_ca = store.get(RootCaKey);
-    return root_ca && !authorities.empty() ? check_authority(*root_ca->value, authorities) : Result<void>();
+    return root_ca && !authorities.empty() ? check_authority(*root_ca->value.bytes(), authorities) : Result<void>();
 }
 
 Task<std::unique_ptr<store::Store>> open_store(store::Store::Seams seams, std::vector<Member> members,

@@ -89,9 +89,9 @@ TEST_F(BackupTest, GivesBackWhatTheStoreHadAndNothingThatWasDeleted) {
     EXPECT_EQ(restored->records, 4u);
     EXPECT_EQ(restored->cluster, "sha256:abc");
     store = open(target_);
-    EXPECT_EQ(*store->get("/a")->value, R"({"rv":"1"})");
+    EXPECT_EQ(*store->get("/a")->value.bytes(), R"({"rv":"1"})");
     EXPECT_EQ(store->get("/a")->created, Revision(1));
-    EXPECT_EQ(*store->get("/b")->value, std::string("\0\xff", 2));
+    EXPECT_EQ(*store->get("/b")->value.bytes(), std::string("\0\xff", 2));
     EXPECT_EQ(store->get("/leased")->lease, lease);
     EXPECT_EQ(store->get("/gone"), nullptr);
     EXPECT_EQ(store->get("/later"), nullptr);

@@ -148,7 +148,7 @@ public:
         const auto range = store_->range({.prefix = "/", .revision = revision});
         if (!range) return {{"(" + range.error().message + ")", {}}};
         for (const RecordPtr& record : range->records) {
-            state[record->key] = {*record->value, record->created, record->modified, record->lease};
+            state[record->key] = {*record->value.bytes(), record->created, record->modified, record->lease};
         }
         return state;
     }
@@ -350,7 +350,7 @@ void CrashHistory::check_acknowledgement(const Committed& committed) {
         const auto found = ledger_.acknowledged.find(event->revision);
         const bool known = found != ledger_.acknowledged.end() && std::ranges::any_of(found->second, [&](const Row& row) {
                                return row.key == event->record->key && row.deleted == (event->type == Event::Type::Delete) &&
-                                      (row.deleted || finished_value(row) == *event->record->value);
+                                      (row.deleted || finished_value(row) == *event->record->value.bytes());
                            });
         if (!known) result_.violation = "revision " + to_string(event->revision) + " was acknowledged before it was written";
     }

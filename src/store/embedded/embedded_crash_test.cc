@@ -93,9 +93,9 @@ struct EmbeddedCrash : testing::Test {
         for (int writer = 0; writer < Writers; ++writer) {
             const RecordPtr record = (*store)->get(key_of(writer)), twin = (*store)->get(key_of(writer) + "/twin");
             EXPECT_EQ(record == nullptr, twin == nullptr);
-            stored.push_back(record ? std::stoi(*record->value) : 0);
+            stored.push_back(record ? std::stoi(*record->value.bytes()) : 0);
             if (!record || !twin) continue;
-            EXPECT_EQ(*record->value, *twin->value);
+            EXPECT_EQ(*record->value.bytes(), *twin->value.bytes());
             EXPECT_EQ(record->modified, twin->modified);
         }
         EXPECT_TRUE(sim::run(loop, (*store)->close()));

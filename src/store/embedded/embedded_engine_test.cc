@@ -54,10 +54,10 @@ TEST_F(EmbeddedEngineTest, ReopeningGivesEverythingBack) {
     ASSERT_TRUE(sim::run(loop_, store_->commit({{}, {Put{.key = "/leased", .value = "x", .lease = lease}, Delete{"/empty"}}})));
     close();
     open();
-    EXPECT_EQ(*store_->get("/a")->value, R"({"rv":"1"})");
-    EXPECT_EQ(*store_->get("/binary")->value, binary);
+    EXPECT_EQ(*store_->get("/a")->value.bytes(), R"({"rv":"1"})");
+    EXPECT_EQ(*store_->get("/binary")->value.bytes(), binary);
     EXPECT_EQ(store_->get("/empty"), nullptr);
-    EXPECT_EQ(*(*store_->get_at("/empty", Revision(3)))->value, "");
+    EXPECT_EQ(*(*store_->get_at("/empty", Revision(3)))->value.bytes(), "");
     EXPECT_EQ(store_->get("/leased")->lease, lease);
     EXPECT_EQ(store_->revision(), Revision(5));
     close();
@@ -70,7 +70,7 @@ TEST_F(EmbeddedEngineTest, CompactionSurvivesReopening) {
     close();
     open();
     EXPECT_EQ(store_->compacted(), Revision(9));
-    EXPECT_EQ(*(*store_->get_at("/a", Revision(9)))->value, "8");
+    EXPECT_EQ(*(*store_->get_at("/a", Revision(9)))->value.bytes(), "8");
     EXPECT_EQ(store_->get("/a")->created, Revision(1));
     close();
 }

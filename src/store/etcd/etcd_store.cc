@@ -22,7 +22,7 @@ constexpr std::size_t MostInFlight = 256;
 /// How long a Txn may take that can be sent again to another member, and one that cannot: etcd itself answers after seven seconds.
 constexpr Duration FirstAttemptTime = std::chrono::milliseconds(2500), LastAttemptTime = std::chrono::seconds(8);
 constexpr Duration RestorePause = std::chrono::milliseconds(100);
-constexpr std::size_t CompactionSlice = 4096;
+constexpr std::size_t CompactionSlice = 256;  // events; each may be the packing of a value
 
 class EtcdStore final : public SharedStore {
 public:

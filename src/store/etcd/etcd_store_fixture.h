@@ -49,7 +49,7 @@ struct EtcdStoreTest : testing::Test {
     std::string there(const std::string& key) { return etcd.value("/registry" + key); }
     std::string here(const std::string& key) {
         const RecordPtr record = store->get(key);
-        return record ? *record->value : "(absent)";
+        return record ? *record->value.bytes() : "(absent)";
     }
     static Transaction writing(std::string key, std::string value, std::vector<Guard> guards = {}) {
         Transaction transaction{.guards = std::move(guards)};
@@ -86,7 +86,7 @@ struct EtcdStoreTest : testing::Test {
         if (!events) return to_string(events.error().reason);
         std::string text;
         for (const EventPtr& event : *events)
-            text += (event->type == Event::Type::Delete ? "-" : "+") + event->record->key + "=" + *event->record->value + "@" +
+            text += (event->type == Event::Type::Delete ? "-" : "+") + event->record->key + "=" + *event->record->value.bytes() + "@" +
                     to_string(event->revision) + " ";
         return text;
     }

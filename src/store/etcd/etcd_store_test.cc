@@ -55,7 +55,7 @@ TEST_F(EtcdStoreTest, AnAcknowledgedWriteIsVisibleAndHasEtcdsRevision) {
     EXPECT_EQ(written->revision, Revision(3));
     EXPECT_EQ(here("/a"), "1");
     EXPECT_EQ(there("/a"), ";1");
-    EXPECT_EQ(*written->events.at(0)->record->value, "1");
+    EXPECT_EQ(*written->events.at(0)->record->value.bytes(), "1");
 }
 
 TEST_F(EtcdStoreTest, AcknowledgesOnlyWhatReadersSee) {
@@ -151,7 +151,7 @@ TEST_F(EtcdStoreTest, TwoServersSeeEachOther) {
     open();
     EXPECT_TRUE(create("/a", "1"));
     loop.run_ready();
-    EXPECT_EQ(*other->get("/a")->value, "1");
+    EXPECT_EQ(*other->get("/a")->value.bytes(), "1");
     EXPECT_EQ(other->get("/a")->modified, store->get("/a")->modified);
     const auto second = sim::run(loop, other->commit(writing("/a", "2", {Guard::absent("/a")})));
     EXPECT_EQ(second.error().reason, Reason::AlreadyExists);
