@@ -154,7 +154,9 @@ void Scheduler::follow_namespaces() {
 }
 
 void Scheduler::pod_seen(const core::Pod& pod, const core::Pod* before) {
-    const PodRef info = std::make_shared<const PodInfo>(pod_info(pod));
+    PodInfo parts = pod_info(pod);
+    if (!parts.node_name.empty()) forget_search(parts);
+    const PodRef info = std::make_shared<const PodInfo>(std::move(parts));
     if (before && before->metadata.uid != info->uid) {
         pod_gone(pod_info(*before));
         before = nullptr;

@@ -117,6 +117,25 @@ TEST(PodInfo, ReadsPortsImagesAndAffinity) {
     EXPECT_FALSE(info.spread_constraints[0].selector.matches({{"app", "a"}, {"v", "2"}}));
 }
 
+TEST(PodInfo, OnANodeItKeepsWhatMattersToOtherPods) {
+    PodInfo info = read(R"({"metadata": {"namespace": "ns", "labels": {"app": "a"}}, "spec": {"nodeName": "n", "nodeSelector": {"a": "b"},
+        "tolerations": [{"operator": "Exists"}], "schedulingGates": [{"name": "g"}],
+        "containers": [{"image": "x", "ports": [{"hostPort": 1}], "resources": {"requests": {"cpu": "1"}}}],
+        "affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "zone",
+            "labelSelector": {"matchLabels": {"app": "a"}}}]},
+          "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{}]}}},
+        "topologySpreadConstraints": [{"maxSkew": 2, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}]}})");
+    ASSERT_FALSE(info.tolerations.empty() || info.images.empty() || info.scheduling_gates.empty() || info.node_selector.empty());
+    forget_search(info);
+    EXPECT_TRUE(info.tolerations.empty() && info.images.empty() && info.scheduling_gates.empty() && info.node_selector.empty());
+    EXPECT_TRUE(info.spread_constraints.empty() && !info.required_node_terms);
+    EXPECT_EQ(info.node_name, "n");
+    EXPECT_EQ(info.labels, (Labels{{"app", "a"}}));
+    EXPECT_EQ(info.requests.milli_cpu, 1000);
+    EXPECT_EQ(info.host_ports.size(), 1u);
+    EXPECT_EQ(info.anti_affinity.size(), 1u);
+}
+
 TEST(PodInfo, OfInitContainersOnlySideCarsKeepTheirHostPorts) {
     const PodInfo info = read(R"({"spec": {"initContainers": [{"ports": [{"containerPort": 1, "hostPort": 1}]},
         {"restartPolicy": "Always", "ports": [{"containerPort": 2, "hostPort": 2}]}],

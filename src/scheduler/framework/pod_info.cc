@@ -90,6 +90,17 @@ bool PodInfo::accepts_node(const Labels& node_labels, const std::string& node) c
     return std::ranges::any_of(*required_node_terms, [&](const NodeSelectorTerm& term) { return term.matches(node_labels, node); });
 }
 
+void forget_search(PodInfo& pod) {
+    pod.scheduling_gates = std::vector<std::string>();  // not clear(), which would keep the memory
+    pod.images = std::vector<std::string>();
+    pod.needed_features = std::vector<std::string_view>();
+    pod.node_selector = Labels();
+    pod.required_node_terms.reset();
+    pod.preferred_node_terms = std::vector<PreferredNodeTerm>();
+    pod.tolerations = std::vector<Toleration>();
+    pod.spread_constraints = std::vector<SpreadConstraint>();
+}
+
 bool is_more_important(const PodRef& one, const PodRef& other) {
     if (one->priority != other->priority) return one->priority > other->priority;
     if (one->started != other->started) return one->started < other->started;

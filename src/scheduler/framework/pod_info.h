@@ -155,6 +155,9 @@ struct PodInfo {
 
 using PodRef = std::shared_ptr<const PodInfo>;
 
+/// Forgets what only the search for its node needs: of all pods of a cluster, nearly all have one.
+void forget_search(PodInfo& pod);
+
 /// Whether preemption spares `one` rather than `other`: by priority, then by the time that it has run.
 bool is_more_important(const PodRef& one, const PodRef& other);
 
