@@ -61,6 +61,14 @@ TEST_F(PackingTest, PackedValuesAreStillThereAfterTheirBaseIsGone) {
     ASSERT_TRUE(store_->get(key(2))->value.is_packed());
 }
 
+TEST_F(PackingTest, PodsThatRunArePackedAsDifferencesFromOneThatRuns) {
+    const std::string spec(4000, 'x'), status(2000, 's');
+    ASSERT_TRUE(put(key(0), pod(0) + spec));
+    for (int i = 1; i < 4; ++i) ASSERT_TRUE(put(key(i), pod(i) + spec + status));
+    ASSERT_TRUE(run(store_->compact(store_->revision())));
+    for (int i = 2; i < 4; ++i) EXPECT_LT(store_->get(key(i))->value.own_size(), 60u) << i;
+}
+
 TEST_F(PackingTest, WatchersSeeWholeValuesOfWhatWasPacked) {
     for (int i = 0; i < 2; ++i) ASSERT_TRUE(put(key(i), pod(i)));
     ASSERT_TRUE(run(store_->compact(store_->revision())));
