@@ -1,6 +1,7 @@
 #include "apiserver/authorization/node_graph.h"
 
 #include <algorithm>
+#include <set>
 
 #include "apiserver/storage/keys.h"
 #include "client/json_slices.h"
@@ -143,8 +144,14 @@ void NodeGraph::put_pod(const std::string& key, const Pod& pod) {
     remove_pod(key);
     if (pod.spec.node_name.empty()) return;
     PodEdges edges{.node = pod.spec.node_name};
-    if (!pod.metadata.annotations.contains("kubernetes.io/config.mirror")) edges.things = References(pod).things;
-    for (const std::string& reached : edges.things) ++reached_[edges.node][reached];
+    std::set<std::string> things;
+    if (!pod.metadata.annotations.contains("kubernetes.io/config.mirror")) things = References(pod).things;
+    edges.things.reserve(things.size());
+    for (const std::string& thing : things) {
+        const auto count = reached_[edges.node].try_emplace(thing, 0).first;
+        ++count->second;
+        edges.things.push_back(count);
+    }
     pods_.emplace(key, std::move(edges));
 }
 
@@ -158,10 +165,8 @@ void NodeGraph::remove_pod(const std::string& key) {
 void NodeGraph::forget(const PodEdges& edges) {
     const auto node = reached_.find(edges.node);
     if (node == reached_.end()) return;
-    for (const std::string& reached : edges.things) {
-        const auto count = node->second.find(reached);
+    for (const Counts::iterator count : edges.things)
         if (--count->second == 0) node->second.erase(count);
-    }
     if (node->second.empty()) reached_.erase(node);
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 #include <map>
-#include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "api/core_v1.h"
 #include "apiserver/authorization/volume_secrets.h"
@@ -37,15 +37,16 @@ public:
     void follow(store::Store& store, Scope& scope);
 
 private:
+    using Counts = std::map<std::string, int, std::less<>>;  // of pods, by thing
     struct PodEdges {
         std::string node;
-        std::set<std::string> things;
+        std::vector<Counts::iterator> things;  // of the node's entry in reached_: most pods of a node refer to the same
     };
     void put_record(const std::string& key, const store::Record& record);
     void forget(const PodEdges& edges);
 
     std::map<std::string, PodEdges, std::less<>> pods_;
-    std::map<std::string, std::map<std::string, int, std::less<>>, std::less<>> reached_;  // node -> thing -> pods
+    std::map<std::string, Counts, std::less<>> reached_;  // by node
     VolumeSecrets volume_secrets_;
     RecordFollower pod_records_, volume_records_, claim_records_;
 };
