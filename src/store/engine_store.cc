@@ -36,7 +36,7 @@ Result<std::unique_ptr<Store>> Store::open(Seams seams, std::unique_ptr<Engine> 
 }
 
 EngineStore::EngineStore(Seams seams, std::unique_ptr<Engine> engine, AttributesOf attributes_of, Options options)
-    : Store(seams.loop, std::move(attributes_of)),
+    : Store(seams.loop, std::move(attributes_of), options),
       pool_(seams.pool),
       log_(std::move(seams.log)),
       engine_(std::move(engine)),

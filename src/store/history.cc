@@ -69,7 +69,7 @@ void History::begin_load(std::vector<Row> rows, Revision compacted, std::deque<R
 }
 
 void History::restart(std::vector<Row> rows, Revision revision) {
-    History fresh(attributes_of_);
+    History fresh(attributes_of_, most_whole_bytes_);
     fresh.log_begin_ = fresh.whole_begin_ = log_end() + 1;  // every place in the old log is before it
     std::deque<Row> superseded;
     fresh.begin_load(std::move(rows), revision, superseded);
@@ -149,7 +149,7 @@ EventPtr History::apply(Row row, std::shared_ptr<const Attributes> attributes) {
     superseded_bytes_ += extra_bytes(*event);
     log_.push_back(event);
     whole_bytes_ += event->record->value.size();
-    while (whole_bytes_ > WholeBytes) pack(*take_whole()->record);
+    while (whole_bytes_ > most_whole_bytes_) pack(*take_whole()->record);
     return event;
 }
 
@@ -233,6 +233,14 @@ bool History::compact_some(Revision target, std::size_t events, std::deque<Row>&
     if (!log_.empty() && log_.front()->revision <= target) return false;
     compacted_ = std::max(compacted_, target);
     return true;
+}
+
+void History::pack(const Record& record) {
+    if (live_bytes_ <= most_whole_bytes_) {
+        const auto found = keys_.find(record.key);
+        if (found != keys_.end() && found->second.back().record.get() == &record) return;
+    }
+    record.value = packer_.pack(record.key, record.value);
 }
 
 const EventPtr& History::take_whole() {

@@ -18,8 +18,9 @@ struct StringHash {
 template <class T>
 using ByName = std::unordered_map<std::string, T, StringHash, std::equal_to<>>;
 
-/// Every key's versions since the last compaction, and the log of events that made them. Of the log, only the newest events have
-/// whole values, WholeBytes of them; the others are packed (ValuePacker), and so is a key's current value once the log has forgotten it.
+/// Every key's versions since the last compaction, and the log of events that made them. Of the log, only the newest events have whole
+/// values, `whole_bytes` of them; the others are packed (ValuePacker), and so is a key's current value once the log has forgotten it. While
+/// all current values are no more than that, they stay whole: reading a packed one takes longer.
 ///
 /// Example, with the log's events as key@revision and `a` deleted at 5:
 ///     log   a@1 b@2 a@3 b@4 a@5(delete)      keys  a: 1 3 5(absent)  b: 2 4
@@ -30,7 +31,8 @@ using ByName = std::unordered_map<std::string, T, StringHash, std::equal_to<>>;
 /// revision().
 class History {
 public:
-    explicit History(AttributesOf attributes_of) : attributes_of_(std::move(attributes_of)) {}
+    History(AttributesOf attributes_of, std::size_t whole_bytes)
+        : attributes_of_(std::move(attributes_of)), most_whole_bytes_(whole_bytes) {}
 
     /// Restarts with rows in order; `compacted` is the engine's. Superseded rows that a compaction left behind are added to `superseded`,
     /// oldest first.
@@ -90,12 +92,12 @@ private:
     void forget(const Event& event, std::deque<Row>& superseded);
     /// The oldest event whose value may be whole.
     const EventPtr& take_whole();
-    void pack(const Record& record) { record.value = packer_.pack(record.key, record.value); }
+    void pack(const Record& record);
 
     AttributesOf attributes_of_;
     ByName<Versions> keys_;
     KeyOrder<Versions> order_;  // of keys_
-    static constexpr std::size_t WholeBytes = 8u << 20;
+    std::size_t most_whole_bytes_;
     ValuePacker packer_;
     std::deque<EventPtr> log_;
     std::uint64_t log_begin_ = 0;

@@ -7,8 +7,8 @@
 
 namespace porthole::store {
 
-Store::Store(EventLoop& loop, AttributesOf attributes_of)
-    : loop_(loop), visible_(std::make_unique<VisibleState>(std::move(attributes_of))) {}
+Store::Store(EventLoop& loop, AttributesOf attributes_of, const Options& options)
+    : loop_(loop), visible_(std::make_unique<VisibleState>(std::move(attributes_of), options.whole_bytes)) {}
 Store::~Store() { CHECK(!open_); }
 
 Revision Store::revision() const { return visible_->history.revision(); }

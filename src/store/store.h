@@ -27,6 +27,7 @@ public:
         Duration keep_history_for = std::chrono::minutes(5);  ///< how long old revisions can be read and watched from
         std::size_t keep_events = 100'000;                    ///< at most this many changes of history
         std::size_t keep_bytes = 64u << 20;                   ///< at most this many bytes of superseded values
+        std::size_t whole_bytes = 16u << 20;                  ///< values that are kept as they are, see History
         std::size_t compaction_rows = 1024;                   ///< removed by one transaction of the engine
         std::size_t quota_bytes = 2u << 30;                   ///< see Usage; 0: no limit. An etcd has its own
     };
@@ -101,7 +102,7 @@ public:
     virtual Task<> close() = 0;
 
 protected:
-    Store(EventLoop& loop, AttributesOf attributes_of);
+    Store(EventLoop& loop, AttributesOf attributes_of, const Options& options);
     /// Whether a shared lease may still be handed out. True if that is not known.
     virtual bool has_lease(LeaseId) const { return true; }
     void forget_shared_leases() { shared_leases_.clear(); }

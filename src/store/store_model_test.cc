@@ -31,6 +31,7 @@ struct ModelTest : StoreTest, testing::WithParamInterface<int> {
 
     ModelTest() : random_(static_cast<std::uint64_t>(GetParam())) {
         options_.keep_events = 60;
+        options_.whole_bytes = random_.pick(1, "ab") == "a" ? 0 : 2000;
         states_.push_back({});
     }
 

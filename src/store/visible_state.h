@@ -10,7 +10,8 @@ struct VisibleState {
     // A watcher's queue, for events that its reader has not taken yet.
     static constexpr std::size_t WatcherQueue = 1024, WatcherQueueBytes = 8u << 20;
 
-    explicit VisibleState(AttributesOf attributes_of) : history(std::move(attributes_of)), hub(history, WatcherQueue, WatcherQueueBytes) {}
+    VisibleState(AttributesOf attributes_of, std::size_t whole_bytes)
+        : history(std::move(attributes_of), whole_bytes), hub(history, WatcherQueue, WatcherQueueBytes) {}
 
     /// Makes one change visible and delivers it to watchers. Returns null for the deletion of an absent key.
     EventPtr apply(Row row, std::shared_ptr<const Attributes> attributes) {

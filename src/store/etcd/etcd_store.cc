@@ -96,7 +96,7 @@ private:
 
 EtcdStore::EtcdStore(Seams seams, std::vector<Member> members, std::shared_ptr<StoredForm> form, AttributesOf attributes_of,
                      EtcdStoreOptions options)
-    : SharedStore(seams.loop, std::move(attributes_of)),
+    : SharedStore(seams.loop, std::move(attributes_of), options.history),
       pool_(seams.pool),
       log_(seams.log),
       form_(std::move(form)),
