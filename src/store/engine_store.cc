@@ -140,7 +140,8 @@ Task<> EngineStore::write_group() {
     if (written) {
         if (std::exchange(write_failed_, false)) log_.info("the store can be written again");
         publish(group, members);
-        if (engine_->checkpoint_due() && !checkpointing_) scope_.spawn(checkpoint());
+        // Set here: before the task begins, another group may get here that had nothing to write.
+        if (engine_->checkpoint_due() && !std::exchange(checkpointing_, true)) scope_.spawn(checkpoint());
         co_return {};
     }
     if (!std::exchange(write_failed_, true)) log_.error("writing failed", {{"error", written.error().message}});
@@ -175,7 +176,6 @@ Committed EngineStore::publish_member(WriteGroup& group, WriteGroup::Member& mem
 }
 
 Task<> EngineStore::checkpoint() {
-    checkpointing_ = true;
     CO_TRY_VOID(co_await run_blocking<void>(pool_, [this]() -> Result<void> {
         engine_->checkpoint();
         return {};

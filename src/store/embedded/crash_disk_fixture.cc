@@ -82,6 +82,7 @@ struct CrashDisk::File {
     FileContent durable;
     std::vector<Change> unsynced;
     bool sync_folder = false;  ///< with the first sync, as SQLite does for its log
+    std::uint64_t failed_syncs = 0;
 
     // Locks of connections, and the memory that they share; none of it survives a crash.
     int shared = 0;
@@ -158,7 +159,8 @@ struct Handle {
     std::string* delete_at_close;  ///< its name, for a temporary file
     int lock;
     bool mapped;
-    unsigned readers, writers;  ///< bits: locks of regions that this one holds
+    unsigned readers, writers;   ///< bits: locks of regions that this one holds
+    std::uint64_t failed_syncs;  ///< of the file, those that this one knows of
 };
 
 Handle& handle_of(sqlite3_file* file) { return *reinterpret_cast<Handle*>(file); }
@@ -177,6 +179,7 @@ int unlock(sqlite3_file* base, int level) {
 
 int lock(sqlite3_file* base, int level) {
     Handle& handle = handle_of(base);
+    handle.system->begin_call();
     CrashDisk::File& file = file_of(handle);
     if (handle.lock >= level) return SQLITE_OK;
     if (handle.lock == SQLITE_LOCK_NONE) {
@@ -253,8 +256,10 @@ int sync(sqlite3_file* base, int) {
     if (handle.system->failing(CrashFileSystem::Call::Sync)) {
         file.durable = file.after_power_failure(handle.system->random());
         file.unsynced.clear();
-        return SQLITE_IOERR_FSYNC;
+        ++file.failed_syncs;
     }
+    // Linux tells each open file of a failure once: what was lost may be another one's writes.
+    if (std::exchange(handle.failed_syncs, file.failed_syncs) != file.failed_syncs) return SQLITE_IOERR_FSYNC;
     file.durable = file.current;
     file.unsynced.clear();
     if (std::exchange(file.sync_folder, false)) handle.system->disk().durable_names = handle.system->disk().names;
@@ -288,6 +293,7 @@ int map_region(sqlite3_file* base, int index, int size, int extend, void volatil
 
 int lock_region(sqlite3_file* base, int first, int count, int flags) {
     Handle& handle = handle_of(base);
+    handle.system->begin_call();
     CrashDisk::File& file = file_of(handle);
     for (const bool trying : {true, false}) {
         if (trying && flags & SQLITE_SHM_UNLOCK) continue;
@@ -334,7 +340,7 @@ constexpr sqlite3_io_methods Methods{
     .xDeviceCharacteristics = [](sqlite3_file*) { return SQLITE_IOCAP_POWERSAFE_OVERWRITE; },
     .xShmMap = map_region,
     .xShmLock = lock_region,
-    .xShmBarrier = [](sqlite3_file*) {},
+    .xShmBarrier = [](sqlite3_file* base) { handle_of(base).system->begin_call(); },
     .xShmUnmap = unmap,
 };
 
@@ -359,6 +365,7 @@ int open(sqlite3_vfs* vfs, const char* path, sqlite3_file* into, int flags, int*
     handle.base.pMethods = &Methods;
     handle.system = &system;
     handle.file = new std::shared_ptr<CrashDisk::File>(place);
+    handle.failed_syncs = place->failed_syncs;
     if (flags & SQLITE_OPEN_DELETEONCLOSE) handle.delete_at_close = new std::string(name);
     if (out_flags) *out_flags = flags;
     return SQLITE_OK;
@@ -410,7 +417,10 @@ CrashFileSystem::CrashFileSystem(Random& random) : random_(random), vfs_(std::ma
     vfs.xAccess = crash_calls::access;
     vfs.xFullPathname = crash_calls::full_path;
     vfs.xRandomness = crash_calls::random_bytes;
-    vfs.xSleep = [](sqlite3_vfs*, int microseconds) { return microseconds; };
+    vfs.xSleep = [](sqlite3_vfs* own, int microseconds) {
+        crash_calls::system_of(own).begin_call();
+        return microseconds;
+    };
     vfs.xCurrentTime = [](sqlite3_vfs*, double* day) {
         *day = 2460000.5;
         return SQLITE_OK;

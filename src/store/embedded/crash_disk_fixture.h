@@ -39,7 +39,7 @@ struct CrashDisk {
 };
 
 /// SQLite's operating system for tests: all files opened from now on are on disk(), for one process at a time. It is SQLite's default while
-/// it exists; no database may be open when it is destroyed. One thread.
+/// it exists; no database may be open when it is destroyed. One thread at a time: others may go on only in `between`.
 class CrashFileSystem {
 public:
     enum class Call { Open, Delete, Read, Size, Write, Truncate, Sync, Map };
@@ -54,11 +54,19 @@ public:
     /// Whether the next call fails. A failed write may have written a part; after a failed sync, unwritten data stay readable but are never
     /// written, as on Linux. Empty: no call fails.
     std::function<bool(Call)> fails;
+    /// Called before every call, also those about locks and shared memory.
+    std::function<void()> between;
     /// Called in the middle of every call that changes the disk: the data may or may not have been written.
     std::function<void()> changing;
 
     /// Used by the SQLite functions; not for tests.
-    bool failing(Call call) { return fails && fails(call); }
+    void begin_call() {
+        if (between) between();
+    }
+    bool failing(Call call) {
+        begin_call();
+        return fails && fails(call);
+    }
     void change() {
         if (changing) changing();
     }

@@ -60,12 +60,15 @@ public:
     Result<Revision> load(const std::function<void(Row)>& visit) override;
     Result<void> append(std::span<const Commit> commits) override;
     Result<void> compact(Revision compacted, std::span<const Row> superseded) override;
-    bool checkpoint_due() const override { return log_length() > options_.checkpoint_length; }
-    void checkpoint() override { checkpointer_->checkpoint(); }
+    bool checkpoint_due() const override { return uncopied_pages() * log_page_ > options_.checkpoint_length; }
+    void checkpoint() override;
     void close() override;
 
 private:
     std::int64_t log_length() const { return log_pages_.load(std::memory_order_relaxed) * log_page_; }
+    std::int64_t uncopied_pages() const;
+    template <class Copy>
+    void copy_log(Copy copy);
     void make_room_in_log();
     template <class Work>
     Result<void> in_transaction(Work work);
@@ -74,13 +77,36 @@ private:
     FileLock lock_;
     std::optional<Database> writer_, checkpointer_;
     Statement insert_, remove_, set_compacted_;
-    std::int64_t log_page_ = 0;  ///< bytes that a page takes up in the log
-    std::atomic<int> log_pages_{0};
+    std::int64_t log_page_ = 0;         ///< bytes that a page takes up in the log
+    std::atomic<int> log_pages_{0};     ///< that the last transaction left
+    std::atomic<int> copied_pages_{0};  ///< of this log or of one before it
+    std::atomic_flag copying_;
     std::int64_t log_reserved_ = 0;
 };
 
+/// How much of the log is not yet in the database.
+std::int64_t EmbeddedEngine::uncopied_pages() const {
+    const int length = log_pages_.load(std::memory_order_relaxed), copied = copied_pages_.load(std::memory_order_relaxed);
+    return length < copied ? length : length - copied;  // shorter: it has started again since
+}
+
+/// Leaves it to the other thread if that copies already.
+template <class Copy>
+void EmbeddedEngine::copy_log(Copy copy) {
+    if (copying_.test_and_set()) return;
+    const int copied = copy();
+    copied_pages_.store(copied < 0 ? log_pages_.load() : copied, std::memory_order_relaxed);  // unknown: until the next transaction
+    copying_.clear();
+}
+
+// Must not start while all is copied. If a transaction starts the log again at this moment, SQLite before 3.51.3 takes what that writes for
+// copied, and loses it ("WAL-reset bug" in https://sqlite.org/wal.html).
+void EmbeddedEngine::checkpoint() {
+    copy_log([this] { return uncopied_pages() == 0 ? copied_pages_.load() : checkpointer_->checkpoint(); });
+}
+
 void EmbeddedEngine::make_room_in_log() {
-    if (log_length() > options_.restart_length) writer_->restart_log();
+    if (log_length() > options_.restart_length) copy_log([this] { return writer_->restart_log(); });
     if (log_length() + options_.reserved_ahead <= log_reserved_) return;
     log_reserved_ = log_length() + 2 * options_.reserved_ahead;
     writer_->reserve_log(log_reserved_);
@@ -150,6 +176,8 @@ Result<std::unique_ptr<Engine>> open_database(FileLock lock, const std::string& 
     TRY_VOID(writer.execute(Pragmas));
     if (version == 0) TRY_VOID(writer.execute(Tables.c_str()));
     TRY(Database checkpointer, Database::open(path));
+    // SQLite opens the log with the first reading, and does nothing in checkpoints of a connection that has never read.
+    TRY_VOID(read_number(checkpointer, "PRAGMA schema_version"));
     auto engine = std::make_unique<EmbeddedEngine>(std::move(lock), std::move(writer), std::move(checkpointer), options);
     TRY_VOID(engine->prepare());
     return std::unique_ptr<Engine>(std::move(engine));

@@ -10,8 +10,8 @@ namespace porthole::store {
 
 /// Lengths of SQLite's write-ahead log, in bytes.
 struct EmbeddedOptions {
-    std::int64_t checkpoint_length = 8 << 20;  ///< copy it into the database while the writer continues
-    std::int64_t restart_length = 64 << 20;    ///< stop the writer to copy it, so that the log does not grow without bound
+    std::int64_t checkpoint_length = 8 << 20;  ///< copy as much of it into the database at a time, while the writer continues
+    std::int64_t restart_length = 64 << 20;    ///< stop the writer to copy the rest, so that the log does not grow without bound
     std::int64_t reserved_ahead = 1 << 20;     ///< space kept allocated in its file beyond what is written
 };
 

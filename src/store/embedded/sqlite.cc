@@ -99,11 +99,18 @@ Result<Statement> Database::prepare(const char* sql) {
 
 bool Database::autocommit() const { return sqlite3_get_autocommit(database_.get()) != 0; }
 
-void Database::checkpoint() { sqlite3_wal_checkpoint_v2(database_.get(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr); }
-void Database::restart_log() {
+int Database::checkpoint() {
+    int copied = -1;
+    sqlite3_wal_checkpoint_v2(database_.get(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, &copied);
+    return copied;
+}
+
+int Database::restart_log() {
+    int copied = -1;
     sqlite3_busy_timeout(database_.get(), 0);  // not for a reader, such as a backup's: commits wait for this
-    sqlite3_wal_checkpoint_v2(database_.get(), nullptr, SQLITE_CHECKPOINT_RESTART, nullptr, nullptr);
+    sqlite3_wal_checkpoint_v2(database_.get(), nullptr, SQLITE_CHECKPOINT_RESTART, nullptr, &copied);
     sqlite3_busy_timeout(database_.get(), LongestWait);
+    return copied;
 }
 
 void Database::reserve_log(std::int64_t length) {

@@ -49,12 +49,13 @@ public:
     Result<Statement> prepare(const char* sql);
     /// True outside of transactions.
     bool autocommit() const;
-    /// Copies the log into the database as far as no reader or writer prevents it. Neither this nor the next two report failures.
-    void checkpoint();
-    /// The same, and then restarts the log at its beginning unless it is being read; does not wait.
-    void restart_log();
+    /// Copies the log into the database as far as no reader or writer prevents it. Returns how many of the log's pages are copied, also by
+    /// earlier calls; -1 if that is not known because it failed.
+    int checkpoint();
+    /// The same, and lets the next transaction start at the log's beginning unless it is being read; does not wait.
+    int restart_log();
     /// Makes the log's file at least `length` bytes long if the disk has space. A later sync then writes only data, not a new file length,
-    /// which takes half the time.
+    /// which takes half the time. Does not report failures.
     void reserve_log(std::int64_t length);
     /// Stores the log's length in `pages`, which must outlive the connection, and stops SQLite from checkpointing by itself.
     void track_log_pages(std::atomic<int>& pages);
