@@ -7,6 +7,7 @@
 #include "runtime/sim/sim_loop.h"
 #include "store/embedded/crash_disk_fixture.h"
 #include "store/embedded/embedded_engine.h"
+#include "store/embedded/turns_pool_fixture.h"
 #include "store/store.h"
 
 namespace porthole::store {
@@ -26,7 +27,9 @@ struct Ledger {
     std::map<Revision, std::vector<Row>> acknowledged;
     /// Since the last append that was acknowledged: those that failed, and the one on its way. One of them may be found, whole.
     std::vector<Group> open;
-    std::size_t compactions = 0;
+    std::size_t compactions = 0, checkpoints = 0;
+    bool appending = false, compacting = false, checkpointing = false;  ///< calls of the engine that have not ended
+    bool overlapping = false;                                           ///< whether one was called a second time before it had ended
 
     Revision newest() const { return acknowledged.empty() ? Revision() : acknowledged.rbegin()->first; }
     void acknowledge(const Group& group) {
@@ -43,20 +46,35 @@ public:
     Result<void> append(std::span<const Commit> commits) override {
         const Group group(commits.begin(), commits.end());
         ledger_.open.push_back(group);
+        const InProgress call(ledger_, ledger_.appending);
         TRY_VOID(engine_->append(commits));
         ledger_.acknowledge(group);
         return {};
     }
     Result<void> compact(Revision compacted, std::span<const Row> superseded) override {
+        const InProgress call(ledger_, ledger_.compacting);
         TRY_VOID(engine_->compact(compacted, superseded));
         ++ledger_.compactions;
         return {};
     }
     bool checkpoint_due() const override { return engine_->checkpoint_due(); }
-    void checkpoint() override { engine_->checkpoint(); }
+    void checkpoint() override {
+        const InProgress call(ledger_, ledger_.checkpointing);
+        engine_->checkpoint();
+        ++ledger_.checkpoints;
+    }
     void close() override { engine_->close(); }
 
 private:
+    class InProgress {
+    public:
+        InProgress(Ledger& ledger, bool& call) : call_(call) { ledger.overlapping |= std::exchange(call_, true); }
+        ~InProgress() { call_ = false; }
+
+    private:
+        bool& call_;
+    };
+
     std::unique_ptr<Engine> engine_;
     Ledger& ledger_;
 };
@@ -111,8 +129,13 @@ Task<std::vector<Result<Committed>>> wait_all(AllOperation<Committed>& all) { co
 /// A store on a loop of its own, for as long as one process would live.
 class Process {
 public:
-    Process(const std::string& directory, const EngineWrapper& wrap, Ledger* ledger) {
-        auto engine = open_embedded_engine(directory, {.checkpoint_length = 60'000, .restart_length = 250'000, .reserved_ahead = 20'000});
+    Process(CrashFileSystem& system, const std::string& directory, const EngineWrapper& wrap, Ledger* ledger)
+        : system_(system), pool_(loop, system.random()) {
+        system_.between = [this] { pool_.pause(); };
+        // Some copy the log after each write, and some leave it to the writer.
+        const auto checkpoint_length = static_cast<std::int64_t>(system.random().below(300'000));
+        auto engine =
+            open_embedded_engine(directory, {.checkpoint_length = checkpoint_length, .restart_length = 250'000, .reserved_ahead = 20'000});
         if (!engine) {
             error_ = engine.error().message;
             return;
@@ -122,7 +145,7 @@ public:
         Store::Options options;
         options.compaction_rows = 3;
         options.keep_events = 150;
-        auto store = Store::open({loop, pool, Logger(make_null_sink(), "store")}, std::move(*engine), {}, options);
+        auto store = Store::open({loop, pool_, Logger(make_null_sink(), "store")}, std::move(*engine), {}, options);
         if (store) {
             store_ = std::move(*store);
         } else {
@@ -130,9 +153,11 @@ public:
         }
     }
     ~Process() {
-        if (!store_) return;
-        CHECK(sim::run(loop, store_->close()).has_value());
-        loop.run_ready();
+        if (store_) {
+            CHECK(sim::run(loop, store_->close()).has_value());
+            loop.run_ready();
+        }
+        system_.between = {};
     }
     Process(const Process&) = delete;
 
@@ -154,9 +179,10 @@ public:
     }
 
     sim::SimLoop loop;
-    sim::SimWorkerPool pool{loop};
 
 private:
+    CrashFileSystem& system_;
+    TurnsPool pool_;
     std::unique_ptr<Store> store_;
     std::string error_;
 };
@@ -315,6 +341,8 @@ private:
 
 void CrashHistory::take_point() {
     if (points_.size() >= PointsOfGeneration || random_.below(one_in_) != 0) return;
+    if (ledger_.checkpointing && ledger_.appending) ++result_.during_checkpoint_and_write;
+    if (ledger_.checkpointing && ledger_.compacting) ++result_.during_checkpoint_and_compaction;
     points_.push_back({system_.disk().after_power_failure(random_), ledger_.newest(), ledger_.open});
 }
 
@@ -415,7 +443,8 @@ void CrashHistory::generation() {
     system_.fails = [this](CrashFileSystem::Call) { return fails(); };
     {
         std::optional<Process> process;
-        for (process.emplace(directory_, wrap_, &ledger_); !process->error().empty(); process.emplace(directory_, wrap_, &ledger_)) {
+        for (process.emplace(system_, directory_, wrap_, &ledger_); !process->error().empty();
+             process.emplace(system_, directory_, wrap_, &ledger_)) {
             if (failing_one_in_ == 0) {
                 result_.violation = "it cannot be opened: " + process->error();
                 break;
@@ -425,6 +454,7 @@ void CrashHistory::generation() {
         for (std::size_t i = 0; i < Steps && result_.violation.empty(); ++i) {
             step(*process);
             if (i % (Steps / 3) == Steps / 4) compact(*process);
+            if (ledger_.overlapping) result_.violation = "the store calls a function of the engine that has not returned yet";
         }
         one_in_ = 1;
         points_.resize(std::min(points_.size(), PointsOfGeneration - 1));
@@ -442,7 +472,7 @@ std::string CrashHistory::compare(const CrashPoint& point, std::size_t number) {
     Comparison comparison(ledger_, point, random_);
     std::string wrong;
     {
-        Process process(directory_, wrap_, nullptr);
+        Process process(system_, directory_, wrap_, nullptr);
         wrong = comparison.find(process);
     }
     ++result_.points;
@@ -456,7 +486,7 @@ void CrashHistory::go_on_from(const CrashPoint& point) {
     system_.insert(disk.after_power_failure(random_));
     Comparison comparison(ledger_, point, random_);
     {
-        Process process(directory_, wrap_, nullptr);
+        Process process(system_, directory_, wrap_, nullptr);
         (void)comparison.find(process);
     }
     ledger_.acknowledged.erase(ledger_.acknowledged.upper_bound(point.acknowledged), ledger_.acknowledged.end());

@@ -15,8 +15,9 @@ struct CrashRun {
     std::size_t points = 0;       ///< crashes that were followed by a reopen and a comparison
     std::size_t compactions = 0;  ///< in the history
     std::size_t recoveries = 0;   ///< points at which more was found than had been acknowledged
-    std::size_t failures = 0;     ///< disk calls that were made to fail
-    std::string violation;        ///< what is wrong, and where; "" if all is correct
+    std::size_t during_checkpoint_and_write = 0, during_checkpoint_and_compaction = 0;  ///< points at which both were in progress
+    std::size_t failures = 0;                                                           ///< disk calls that were made to fail
+    std::string violation;                                                              ///< what is wrong, and where; "" if all is correct
 };
 
 /// Runs histories of writes, deletions, re-creations, leases and compactions on a simulated disk (CrashDisk), all drawn from `seed`. Cuts

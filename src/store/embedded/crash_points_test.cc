@@ -32,16 +32,21 @@ TEST(CrashPoints, NothingIsLostAndNothingComesBack) {
         total.compactions += run.compactions;
         total.recoveries += run.recoveries;
         total.failures += run.failures;
+        total.during_checkpoint_and_write += run.during_checkpoint_and_write;
+        total.during_checkpoint_and_compaction += run.during_checkpoint_and_compaction;
     }
     std::printf(
         "%zu crash points from seed %llu on, %zu transactions of compactions, %zu failed calls; %zu times more than what was acknowledged "
-        "was found\n",
-        total.points, static_cast<unsigned long long>(first), total.compactions, total.failures, total.recoveries);
+        "was found; taken during a checkpoint: %zu in a write, %zu in a compaction\n",
+        total.points, static_cast<unsigned long long>(first), total.compactions, total.failures, total.recoveries,
+        total.during_checkpoint_and_write, total.during_checkpoint_and_compaction);
     std::filesystem::remove_all(directory);
     if (wanted < 1000 || HasFailure()) return;
     // Else they would not be where it hurts.
     EXPECT_GT(total.recoveries, 0u);
     EXPECT_GT(total.failures, 0u);
+    EXPECT_GT(total.during_checkpoint_and_write, 0u);
+    EXPECT_GT(total.during_checkpoint_and_compaction, 0u);
 }
 
 }  // namespace

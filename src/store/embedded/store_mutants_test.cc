@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "store/embedded/crash_history_fixture.h"
+#include "store/embedded/sqlite.h"
 #include "store/lease_table.h"
 
 namespace porthole::store {
@@ -12,19 +13,21 @@ namespace {
 
 enum class Fault {
     None,
-    RevisionGoesBack,     ///< a compaction removes the newest row, a deletion, and does not remember its revision (etcd #17780)
-    AcknowledgedEarly,    ///< a write is acknowledged before it is on disk (etcd #14370)
-    DroppedDeletion,      ///< a start leaves out a deletion after the compacted revision, so that no watch shows it (etcd #18089, #19179)
-    ImmortalLease,        ///< a start forgets which lease a key belongs to, so that it never ends (etcd #9935, #11369)
-    ExpiredLeaseRevived,  ///< a deletion of a lease is not written, so that a restart brings it back (etcd #6102)
-    TornTransaction,      ///< what was written together is not kept together (etcd #13766)
-    NewestForgottenFirst  ///< a compaction forgets deletions before what they delete
+    RevisionGoesBack,      ///< a compaction removes the newest row, a deletion, and does not remember its revision (etcd #17780)
+    AcknowledgedEarly,     ///< a write is acknowledged before it is on disk (etcd #14370)
+    DroppedDeletion,       ///< a start leaves out a deletion after the compacted revision, so that no watch shows it (etcd #18089, #19179)
+    ImmortalLease,         ///< a start forgets which lease a key belongs to, so that it never ends (etcd #9935, #11369)
+    ExpiredLeaseRevived,   ///< a deletion of a lease is not written, so that a restart brings it back (etcd #6102)
+    TornTransaction,       ///< what was written together is not kept together (etcd #13766)
+    NewestForgottenFirst,  ///< a compaction forgets deletions before what they delete
+    UnsyncedCheckpoint     ///< the log starts again before what was copied from it is on disk
 };
 
 /// Passes everything on to the real engine, but for its fault.
 class FaultyEngine final : public Engine {
 public:
-    FaultyEngine(std::unique_ptr<Engine> engine, Fault fault) : engine_(std::move(engine)), fault_(fault) {}
+    FaultyEngine(std::unique_ptr<Engine> engine, Fault fault, std::string directory)
+        : engine_(std::move(engine)), fault_(fault), directory_(std::move(directory)) {}
 
     Result<Revision> load(const std::function<void(Row)>& visit) override {
         std::vector<Row> rows;
@@ -76,11 +79,19 @@ public:
         }
         return engine_->compact(compacted, superseded);
     }
+    bool checkpoint_due() const override { return engine_->checkpoint_due(); }
+    void checkpoint() override {
+        if (fault_ != Fault::UnsyncedCheckpoint) return engine_->checkpoint();
+        Result<Database> database = Database::open(directory_ + "/store.db");
+        if (!database || !database->execute("PRAGMA synchronous=OFF; PRAGMA schema_version;")) return;
+        database->checkpoint();
+    }
     void close() override { engine_->close(); }
 
 private:
     std::unique_ptr<Engine> engine_;
     Fault fault_;
+    std::string directory_;
     std::vector<Commit> late_;
     std::vector<Row> held_;
 };
@@ -95,7 +106,9 @@ protected:
     static CrashRun run(Fault fault, std::size_t points) {
         std::string directory = testing::TempDir() + "/mutant-XXXXXX";
         EXPECT_NE(::mkdtemp(directory.data()), nullptr);
-        const auto wrap = [fault](std::unique_ptr<Engine> engine) { return std::make_unique<FaultyEngine>(std::move(engine), fault); };
+        const auto wrap = [&](std::unique_ptr<Engine> engine) {
+            return std::make_unique<FaultyEngine>(std::move(engine), fault, directory);
+        };
         CrashRun found;
         for (std::uint64_t seed = 1; found.points < points && found.violation.empty(); ++seed) {
             const CrashRun one = run_crash_history(seed, 100, directory, wrap);
@@ -113,14 +126,13 @@ TEST_P(StoreMutants, IsCaught) {
     std::printf("%s: after %zu crash points: %s\n", GetParam().name, found.points, found.violation.c_str());
 }
 
-INSTANTIATE_TEST_SUITE_P(Faults, StoreMutants,
-                         testing::Values(Mutant{"RevisionGoesBack", Fault::RevisionGoesBack},
-                                         Mutant{"AcknowledgedEarly", Fault::AcknowledgedEarly},
-                                         Mutant{"DroppedDeletion", Fault::DroppedDeletion}, Mutant{"ImmortalLease", Fault::ImmortalLease},
-                                         Mutant{"ExpiredLeaseRevived", Fault::ExpiredLeaseRevived},
-                                         Mutant{"TornTransaction", Fault::TornTransaction},
-                                         Mutant{"NewestForgottenFirst", Fault::NewestForgottenFirst}),
-                         [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    Faults, StoreMutants,
+    testing::Values(Mutant{"RevisionGoesBack", Fault::RevisionGoesBack}, Mutant{"AcknowledgedEarly", Fault::AcknowledgedEarly},
+                    Mutant{"DroppedDeletion", Fault::DroppedDeletion}, Mutant{"ImmortalLease", Fault::ImmortalLease},
+                    Mutant{"ExpiredLeaseRevived", Fault::ExpiredLeaseRevived}, Mutant{"TornTransaction", Fault::TornTransaction},
+                    Mutant{"NewestForgottenFirst", Fault::NewestForgottenFirst}, Mutant{"UnsyncedCheckpoint", Fault::UnsyncedCheckpoint}),
+    [](const auto& info) { return std::string(info.param.name); });
 
 TEST_F(StoreMutants, TheEngineWithoutFaultPassesTheSameCheck) { EXPECT_EQ(run(Fault::None, 200).violation, ""); }
 
