@@ -95,6 +95,15 @@ TEST_F(EventsTest, ANoisyObjectIsHeldBack) {
     EXPECT_EQ(api.list<core::Event>()[0].count, 26);
 }
 
+TEST_F(EventsTest, NoMoreThanAThousandWait) {
+    for (int i = 0; i < 1100; ++i) {
+        pod.metadata.name = "web-" + std::to_string(i);
+        recorder.normal(pod, "Pulled", "it is there");
+    }
+    loop.advance(1min);
+    EXPECT_EQ(api.list<core::Event>().size(), 1000u);
+}
+
 TEST_F(EventsTest, AnEventThatHasExpiredIsMadeAnew) {
     recorder.normal(pod, "Started", "up");
     loop.advance(1s);

@@ -148,6 +148,13 @@ TEST_F(InformerTest, DeliversWhatIsThereAndThenEveryChange) {
     EXPECT_EQ(lists(), 1u);
 }
 
+TEST_F(InformerTest, ListsInPagesOf500) {
+    start();
+    const auto listed = std::ranges::find_if(api.requests(), [](const auto& request) { return request.method == "GET"; });
+    ASSERT_NE(listed, api.requests().end());
+    EXPECT_NE((listed->query + "&").find("limit=500&"), std::string::npos) << listed->query;
+}
+
 TEST_F(InformerTest, ResumesABrokenWatchWithoutListingAgain) {
     api.put(pod("a"));
     start();

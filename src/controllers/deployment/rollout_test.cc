@@ -70,6 +70,15 @@ TEST(ShrunkSizes, KeepEnoughAvailable) {
     for (const auto& row : rows) EXPECT_EQ(shrunk_sizes(row.wanted, row.old, row.fresh), row.sizes) << row.name;
 }
 
+TEST(RevisionHistory, ForgetsTheOldestBeyond2000Bytes) {
+    ReplicaSet one;
+    for (std::int64_t revision = 1; revision <= 1000; ++revision) set_revision_annotations(Deployment(), one, revision);
+    const std::string& history = one.metadata.annotations.at(HistoryAnnotation);
+    EXPECT_LE(history.size(), 2000u);
+    EXPECT_GT(history.size(), 1990u);
+    EXPECT_TRUE(history.ends_with(",998,999")) << history;
+}
+
 TEST(ProportionalSizes, EachSetKeepsItsShare) {
     const struct {
         const char* name;

@@ -190,6 +190,26 @@ TEST_F(ResourceClaims, AreReservedForPodsThatSomebodyElsePlaced) {
     EXPECT_TRUE(objects::is_reserved_for(claims().front(), pod.metadata.uid));
 }
 
+TEST_F(ResourceClaims, AreReservedForNoMorePodsThanAClaimHolds) {
+    api.put(object<ResourceClaim>("c", [](ResourceClaim&) {}));
+    std::vector<Pod> others(256);
+    for (std::size_t i = 0; i < others.size(); ++i) {
+        others[i].metadata.name = "other-" + std::to_string(i);
+        others[i].metadata.namespace_ = "ns";
+        others[i] = api.put(others[i]);
+    }
+    allocate("c", others);
+    const Pod pod = api.put(object<Pod>("p", [](Pod& made) {
+        made.spec.node_name = "n1";
+        auto& entry = made.spec.resource_claims.emplace_back();
+        entry.name = "dev";
+        entry.resource_claim_name = "c";
+    }));
+    pass(1s);
+    EXPECT_FALSE(objects::is_reserved_for(claims().front(), pod.metadata.uid));
+    EXPECT_EQ(claims().front().status.reserved_for.size(), 256u);
+}
+
 TEST(ResourceClaimNames, AreCutInProportion) {
     EXPECT_EQ(generated_claim_base("pod", "entry"), "pod-entry-");
     const std::string base = generated_claim_base(std::string(63, 'p'), std::string(21, 'e'));
