@@ -45,6 +45,17 @@ protected:
         pass(1s);
         return stored;
     }
+    /// Bound without a scheduler.
+    Pod put_bound_pod(const std::string& name, const std::string& claim) {
+        Pod stored = api.put(object<Pod>(name, [&](Pod& pod) {
+            pod.spec.node_name = "n";
+            auto& entry = pod.spec.resource_claims.emplace_back();
+            entry.name = "dev";
+            entry.resource_claim_name = claim;
+        }));
+        pass(1s);
+        return stored;
+    }
     /// As the scheduler leaves it.
     void allocate(const std::string& claim, const std::vector<Pod>& pods) {
         api.change<ResourceClaim>({"ns", claim}, [&](ResourceClaim& changed) {
@@ -180,13 +191,7 @@ TEST_F(ResourceClaims, AreReservedForPodsThatSomebodyElsePlaced) {
         claim.metadata.finalizers = {Finalizer};
         claim.status.allocation.emplace();
     }));
-    const Pod pod = api.put(object<Pod>("p", [](Pod& made) {
-        made.spec.node_name = "n";
-        auto& entry = made.spec.resource_claims.emplace_back();
-        entry.name = "dev";
-        entry.resource_claim_name = "c";
-    }));
-    pass(1s);
+    const Pod pod = put_bound_pod("p", "c");
     EXPECT_TRUE(objects::is_reserved_for(claims().front(), pod.metadata.uid));
 }
 
@@ -199,13 +204,7 @@ TEST_F(ResourceClaims, AreReservedForNoMorePodsThanAClaimHolds) {
         others[i] = api.put(others[i]);
     }
     allocate("c", others);
-    const Pod pod = api.put(object<Pod>("p", [](Pod& made) {
-        made.spec.node_name = "n1";
-        auto& entry = made.spec.resource_claims.emplace_back();
-        entry.name = "dev";
-        entry.resource_claim_name = "c";
-    }));
-    pass(1s);
+    const Pod pod = put_bound_pod("p", "c");
     EXPECT_FALSE(objects::is_reserved_for(claims().front(), pod.metadata.uid));
     EXPECT_EQ(claims().front().status.reserved_for.size(), 256u);
 }
