@@ -461,6 +461,20 @@ TEST_F(AdmissionPolicies, WhatTheStatusTellsHasAnEnd) {
     EXPECT_LT(size, 300'000u);
 }
 
+TEST_F(AdmissionPolicies, AreCheckedAgainstTheTypesOfTenKinds) {
+    policy(R"("validations":[{"expression":"object.absent == 1"}])",
+           R"({"resourceRules":[{"operations":["*"],"apiGroups":[""],"apiVersions":["v1"],
+               "resources":["configmaps","endpoints","events","limitranges","namespaces","nodes","persistentvolumes","pods",
+                            "replicationcontrollers","resourcequotas","secrets","serviceaccounts","services"]}]})");
+    const Answer found = get(path("validatingadmissionpolicies") + "/p");
+    const Value* warnings = found.body.at_path({"status", "typeChecking", "expressionWarnings"});
+    ASSERT_NE(warnings, nullptr);
+    const std::string text(warnings->as_array().at(0).string_at({"warning"}));
+    std::size_t kinds = 0;
+    for (std::size_t at = text.find("Kind="); at != text.npos; at = text.find("Kind=", at + 1)) ++kinds;
+    EXPECT_EQ(kinds, 10u) << text;
+}
+
 /// The same with policies that change objects.
 class MutatingPolicies : public AdmissionPolicies {
 protected:

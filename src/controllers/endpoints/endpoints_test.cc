@@ -405,6 +405,20 @@ TEST_F(EndpointsTest, MirroredSlicesFollowOwnerAndAnnotations) {
     EXPECT_FALSE(slices()[0].metadata.annotations.contains("note"));
 }
 
+TEST_F(EndpointsTest, OfASubsetAThousandAddressesAreMirrored) {
+    begin_without_selector();
+    Endpoints endpoints = named_endpoints("web");
+    auto& subset = endpoints.subsets.emplace_back();
+    subset.ports.emplace_back().port = 80;
+    for (int i = 0; i < 1100; ++i)
+        subset.addresses.emplace_back().ip = "192.0." + std::to_string(i / 250) + "." + std::to_string(1 + i % 250);
+    api.put(endpoints);
+    pass(10s);
+    std::size_t mirrored = 0;
+    for (const auto& slice : slices()) mirrored += slice.endpoints.size();
+    EXPECT_EQ(mirrored, 1000u);
+}
+
 TEST_F(EndpointsTest, LargeAnnotationsAreNotMirroredWithoutEnd) {
     begin_without_selector();
     Endpoints endpoints = named_endpoints("web");
