@@ -540,13 +540,13 @@ TEST_F(KubeletTest, MemoryPressureIsToldAndCostsAPodThatAskedForNothing) {
     runtime.memory = [](const std::string& pod) { return pod == "greedy" ? 500ull << 20 : 100ull << 20; };
     host.now.memory_available = 50 << 20;
     ASSERT_TRUE(until([&] { return pod("greedy").status.phase == "Failed"; }));
+    EXPECT_TRUE(runtime.running("greedy").empty()) << "what it used is said to be free";
     host.now.memory_available = 4ll << 30;
     EXPECT_EQ(pod("greedy").status.reason, "Evicted");
     EXPECT_EQ(
         pod("greedy").status.message,
         "The node was low on resource: memory. Threshold quantity: 100Mi, available: 50Mi. Container a was using 500Mi, request is 0, "
         "has larger consumption of memory. ");
-    EXPECT_TRUE(until([&] { return runtime.running("greedy").empty(); }));
     const auto pressure = [&] { return api.find<core::Node>({"", "n1"})->status.conditions[0]; };
     EXPECT_TRUE(until([&] { return pressure().type == "MemoryPressure" && pressure().status == "True"; }));
     EXPECT_TRUE(until([&] { return pressure().status == "False"; }, 6min));
@@ -597,12 +597,25 @@ TEST_F(KubeletTest, AContainerThatWritesMoreThanItsOwnLimitCostsThePod) {
     EXPECT_EQ(pod("p").status.message, "Container a exceeded its local ephemeral storage limit \"1Mi\". ");
 }
 
+TEST_F(KubeletTest, APodThatIsEndedHasFailedWhenNothingOfItRuns) {
+    runtime.behavior = [](const cri::ContainerConfig&) { return sim::Behavior{.stops_after = 10s}; };
+    add("p", R"({"activeDeadlineSeconds":20,"containers":[{"name":"a","image":"image:1"}]})");
+    ASSERT_TRUE(until([&] { return ready("p"); }));
+    loop.advance(25s);
+    EXPECT_FALSE(runtime.running("p").empty());
+    EXPECT_EQ(pod("p").status.phase, "Running") << "its place would be given to another pod";
+    EXPECT_EQ(pod("p").status.reason, "");
+    EXPECT_TRUE(until([&] { return pod("p").status.phase == "Failed"; }, 15s));
+    EXPECT_TRUE(runtime.running("p").empty());
+    EXPECT_EQ(pod("p").status.reason, "DeadlineExceeded");
+}
+
 TEST_F(KubeletTest, ActiveDeadlineEndsThePod) {
     add("p", R"({"activeDeadlineSeconds":20,"containers":[{"name":"a","image":"image:1"}]})");
     ASSERT_TRUE(until([&] { return ready("p"); }));
     EXPECT_TRUE(until([&] { return pod("p").status.phase == "Failed"; }, 25s));
     EXPECT_EQ(pod("p").status.reason, "DeadlineExceeded");
-    EXPECT_TRUE(until([&] { return runtime.running("p").empty(); }));
+    EXPECT_TRUE(runtime.running("p").empty());
 }
 
 TEST_F(KubeletTest, ManyPodsStartAndEndThroughALossyApi) {

@@ -133,6 +133,7 @@ Task<> PodLifecycle::stop(const WantedPod& wanted) {
     if (state_.has_running_container()) co_return Error(Reason::Unavailable, "containers are still running");
     stopped_ = true;
     reporter_.report(view(wanted));
+    preparer_.free_devices(wanted.pod->metadata.uid);  // before the scheduler can hear of the end: it may give them to another pod
     co_return {};
 }
 

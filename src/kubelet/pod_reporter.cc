@@ -71,7 +71,8 @@ core::PodStatus PodReporter::status_of(const PodView& view) const {
                                               .now = now});
     view.resizer.add_conditions(view.wanted, view.state, now, status);
     devices_.add_health(pod, status);
-    if (termination && !termination->reason.empty()) {
+    // Not while containers run: others would take what they use for free.
+    if (termination && view.stopped && !termination->reason.empty()) {
         status.phase = core::PodPhase::Failed;
         status.reason = termination->reason;
         status.message = termination->message;

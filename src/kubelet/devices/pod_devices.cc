@@ -35,8 +35,12 @@ Task<ContainerDevices> PodDevices::prepare_start(std::shared_ptr<const core::Pod
     co_return devices;
 }
 
-Task<> PodDevices::release(std::string pod_uid) {
+void PodDevices::free(const std::string& pod_uid) {
     if (plugins_) plugins_->release(pod_uid);
+}
+
+Task<> PodDevices::release(std::string pod_uid) {
+    free(pod_uid);
     if (!claims_) co_return {};
     auto released = co_await claims_->unprepare(std::move(pod_uid));
     if (!released) co_return std::move(released).error().with_context("unprepare dynamic resources");

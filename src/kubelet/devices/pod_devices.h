@@ -27,6 +27,8 @@ public:
     Task<std::optional<Rejection>> prepare(std::shared_ptr<const api::core::v1::Pod> pod);
     /// Before each start of the container. Error: of a plugin.
     Task<ContainerDevices> prepare_start(std::shared_ptr<const api::core::v1::Pod> pod, std::string container);
+    /// No container of the pod runs any more: the devices of plugins can be another pod's.
+    void free(const std::string& pod_uid);
     /// The pod has ended. Error: a driver did not release something: to be retried.
     Task<> release(std::string pod_uid);
     /// Those of pods that ended while no kubelet was there to see it. A call while another one waits for a driver asks no driver.

@@ -32,6 +32,8 @@ public:
                                            PreparedPod& prepared);
     /// Updates the volumes whose content comes from the API.
     Task<> refresh_volumes(std::shared_ptr<const core::Pod> pod);
+    /// Nothing of the pod runs any more: other pods can have the devices of plugins. release() has to follow.
+    void free_devices(const std::string& uid) { devices_.free(uid); }
     /// Nothing of the pod runs any more. Error: something cannot be unmounted, or a driver did not release a device: to be retried.
     Task<> release(std::shared_ptr<const core::Pod> pod);
 
