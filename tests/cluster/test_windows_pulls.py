@@ -171,8 +171,11 @@ class Pulls(ProbeCase):
         os.kill(processes["supervisor"], signal.SIGSTOP)
         try:
             self.cluster.kill(f"{node}/winhost")
-            own = subprocess.Popen(["nsenter", f"--net=/run/netns/{self.network_of(node)}", *words, *flags], stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            # Until it has ended, it holds the host's lock.
+            self.eventually(lambda: not os.path.exists(f"/proc/{processes[f'{node}/winhost']}/exe"), 30, "the runtime has ended")
+            with (self.cluster.data / f"logs/{node}-winhost.log").open("ab") as log:
+                own = subprocess.Popen(["nsenter", f"--net=/run/netns/{self.network_of(node)}", *words, *flags], stdin=subprocess.DEVNULL,
+                                       stdout=log, stderr=log)
             try:
                 self.eventually(is_ready, 30, "the runtime with other flags is ready")
                 yield
