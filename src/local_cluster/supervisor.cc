@@ -156,9 +156,9 @@ Task<> Supervisor::bring_up_windows(NodeHost node) {
     std::error_code error;
     fs::create_directories(data_.node(node.name), error);
     if (error) co_return Error(Reason::Io, "cannot make " + data_.node(node.name).string() + ": " + error.message());
-    SystemTime since = reports_since(node.name + "/winhost");
     scope_of(node.name).spawn(keep_running(node.name + "/winhost", always(host.command())));
     CO_TRY_VOID(co_await host.ensure_ready());
+    SystemTime since = host.running_since();
     const auto& foreign = cluster_.options.foreign;
     // The servers may have another port than at the last start.
     const bool joined = host.has_joined(foreign ? std::vector{foreign->server} : cluster_.server_urls());

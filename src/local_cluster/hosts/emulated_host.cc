@@ -62,6 +62,11 @@ Task<> EmulatedHost::ensure_ready() {
     }
 }
 
+SystemTime EmulatedHost::running_since() const {
+    const ProcessId first = HostFiles(folder()).first_process();
+    return is_running(first) ? started_at(first, loop_.wall_now()) : loop_.wall_now();
+}
+
 bool EmulatedHost::has_joined(const std::vector<std::string>& servers) const {
     return std::ranges::find(servers, HostFiles(folder()).joined_server()) != servers.end();
 }

@@ -20,6 +20,8 @@ public:
     /// Waits until programs can be run on the host, as long as its log grows and at most 40 minutes: the first start on a machine creates
     /// a Windows root file system. Error: Timeout with the log, also once the host has ended for the same reason at several starts.
     Task<> ensure_ready();
+    /// Since when its programs run: the host goes on where `winhost run` is killed and started again. Requires: ensure_ready().
+    SystemTime running_since() const;
     /// Whether it has joined by one of these servers, as URLs. Else join() makes it do so, also once more.
     bool has_joined(const std::vector<std::string>& servers) const;
     /// Joins a cluster by kubeadm.exe; `backend` is that of the pod network, "" for the cluster's own. Error: the join's message.

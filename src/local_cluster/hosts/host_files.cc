@@ -1,6 +1,7 @@
 #include "local_cluster/hosts/host_files.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "base/strings.h"
 #include "node_join/windows_node/node_plan.h"
@@ -32,6 +33,8 @@ std::string credential(const std::string& name) { return below_root(node_join::W
 std::string HostFiles::joined_server() const { return std::string(trim(read_file(folder_ / "joined").value_or(""))); }
 
 Result<void> HostFiles::note_joined(const std::string& server) const { return write_durably(folder_ / "joined", server + "\n"); }
+
+ProcessId HostFiles::first_process() const { return identify(std::atoi(read_file(Folder::of_host(folder_).pid()).value_or("").c_str())); }
 
 Result<std::uint32_t> HostFiles::root_user() const {
     TRY(const HeldTree root, HeldTree::open(Folder::of_host(folder_).rootfs()));

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "local_cluster/processes/child_process.h"
 #include "runtime/files/file_system.h"
 
 namespace porthole::local_cluster {
@@ -18,6 +19,9 @@ public:
     /// The API server by which the host has joined a cluster, as a URL; "" if it has not.
     std::string joined_server() const;
     Result<void> note_joined(const std::string& server) const;
+
+    /// The first process of the host; one that does not run if the host does not.
+    ProcessId first_process() const;
 
     /// Who root of the host is on this machine. This and the next three require that the host runs: C:\ is mounted then only.
     Result<std::uint32_t> root_user() const;

@@ -79,6 +79,15 @@ TEST_F(HostFilesTest, SayWhetherThereAreDataOfClaimsAlsoWhileTheHostDoesNotRun) 
     EXPECT_EQ(files.has_claims().error().reason, Reason::Forbidden);
 }
 
+TEST_F(HostFilesTest, NameTheFirstProcessOfTheHost) {
+    EXPECT_FALSE(is_running(files.first_process())) << "it has never run";
+    fs::create_directories(folder / "h");
+    ASSERT_TRUE(write_durably(folder / "h/pid", std::to_string(::getpid())));
+    EXPECT_TRUE(is_running(files.first_process()));
+    ASSERT_TRUE(write_durably(folder / "h/pid", "no number"));
+    EXPECT_FALSE(is_running(files.first_process()));
+}
+
 TEST_F(HostFilesTest, NameTheServerByWhichTheHostHasJoined) {
     EXPECT_EQ(files.joined_server(), "");
     ASSERT_TRUE(files.note_joined("https://10.89.0.1:6443"));

@@ -20,6 +20,7 @@ struct Folder {
     std::string exit_file() const { return join_path(path, "x/exit"); }
     /// The n-th source of the host's that is mounted into the container.
     std::string source(std::size_t number) const { return join_path(path, "sources/" + std::to_string(number)); }
+    std::string pid() const { return join_path(path, "pid"); }  ///< the number of the first process, as runc has written it
     std::string record() const { return join_path(path, "record.json"); }
     std::string hosts() const { return join_path(path, "hosts"); }
     std::string resolv_conf() const { return join_path(path, "resolv.conf"); }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "schema/json/json.h"
+#include "winhost/bundle/container_folder.h"
 
 namespace porthole::winhost {
 namespace {
@@ -71,7 +72,7 @@ Task<int> Runc::start(std::string id, std::string folder, OciBundle bundle) {
         if (auto log = files_.read(join_path(folder, "runc.log"))) output.errors = *log;
         CO_TRY_VOID(check(output));
     }
-    CO_TRY(const std::string pid, files_.read(join_path(folder, "pid")));
+    CO_TRY(const std::string pid, files_.read(Folder{folder}.pid()));
     co_return std::atoi(pid.c_str());
 }
 
