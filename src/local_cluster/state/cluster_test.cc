@@ -330,6 +330,14 @@ TEST(ClusterNodes, KeepTheirAddressesWhenOthersComeAndGo) {
     std::filesystem::remove_all(data.root());
 }
 
+/// "" where the nodes can become these while the cluster runs.
+std::string resize_error(const ClusterOptions& now, const char* nodes) {
+    ClusterOptions wanted = now;
+    EXPECT_TRUE(parse_nodes(nodes, wanted));
+    const auto checked = check_resize(now, wanted, "end it");
+    return checked ? "" : checked.error().message;
+}
+
 TEST(CheckResize, LetsOnlyTheEndsOfTheListsChange) {
     ClusterOptions now;
     ASSERT_TRUE(parse_nodes("linux=2,windows=1:2019,windows=1:2025", now));
@@ -342,12 +350,7 @@ TEST(CheckResize, LetsOnlyTheEndsOfTheListsChange) {
         {"linux=2,windows=1:2022", "windows-1 emulates Server 2019, and no other release while the cluster runs; end it"},
         {"linux=2,windows=1:2019,windows=1", "windows-2 emulates Server 2025, and no other release while the cluster runs; end it"},
     };
-    for (const auto& row : rows) {
-        ClusterOptions wanted = now;
-        ASSERT_TRUE(parse_nodes(row.nodes, wanted));
-        const auto checked = check_resize(now, wanted, "end it");
-        EXPECT_EQ(checked ? "" : checked.error().message, row.error) << row.nodes;
-    }
+    for (const auto& row : rows) EXPECT_EQ(resize_error(now, row.nodes), row.error) << row.nodes;
 }
 
 // EMU-12
@@ -362,12 +365,7 @@ TEST(CheckResize, KeepsTheWineOfNodesThatRun) {
         {"linux=1,windows=1@/srv/wine-10", "windows-1 has the installed Wine, and no other Wine while the cluster runs; end it"},
         {"linux=1,windows=2", "windows-2 has the Wine root /srv/wine-10, and no other Wine while the cluster runs; end it"},
     };
-    for (const auto& row : rows) {
-        ClusterOptions wanted = now;
-        ASSERT_TRUE(parse_nodes(row.nodes, wanted));
-        const auto checked = check_resize(now, wanted, "end it");
-        EXPECT_EQ(checked ? "" : checked.error().message, row.error) << row.nodes;
-    }
+    for (const auto& row : rows) EXPECT_EQ(resize_error(now, row.nodes), row.error) << row.nodes;
 }
 
 TEST(CheckResize, NamesTheOptionsThatARunningClusterCannotChange) {
