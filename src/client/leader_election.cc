@@ -94,14 +94,14 @@ Task<> LeaderElector::release() {
 }
 
 Task<> LeaderElector::run(std::function<Task<>()> lead) {
-    for (;;) {
+    while (!withdrawn_.is_set()) {
         const Result<bool> acquired = co_await try_acquire();
-        if (acquired && *acquired) break;
+        if (acquired && *acquired) co_return co_await lead_and_renew(std::move(lead));
         if (is_cancelled(acquired)) co_return cancelled_error();
         const double stretch = 1 + 1.2 * random_.fraction();
-        CO_TRY_VOID(co_await loop_.sleep(std::chrono::duration_cast<Duration>(timing_.retry * stretch)));
+        CO_TRY_VOID(co_await first_of(loop_.sleep(std::chrono::duration_cast<Duration>(timing_.retry * stretch)), withdrawn_.wait()));
     }
-    co_return co_await lead_and_renew(std::move(lead));
+    co_return {};
 }
 
 Task<> LeaderElector::run_alone(std::function<Task<>()> lead) {

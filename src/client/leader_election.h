@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "client/client.h"
 #include "runtime/random.h"
+#include "runtime/sync.h"
 
 namespace porthole::client {
 
@@ -27,11 +28,14 @@ public:
 
     /// Waits for leadership, then runs `lead()` and renews the lease at the same time. Ends when `lead` does, with its result; if
     /// leadership is lost, cancels `lead` and ends with Conflict. When `lead` ends, the lease is released, so that another process can lead
-    /// immediately; when the caller is cancelled, the lease expires.
+    /// immediately; when the caller is cancelled, the lease expires. Ends without having led after withdraw().
     Task<> run(std::function<Task<>()> lead);
     /// As run(), but does not wait for a holder that renews the lease: ends with AlreadyExists, with the holder's identity as message. If
     /// the holder has died, waits until its lease expires. Also ends with the API's errors.
     Task<> run_alone(std::function<Task<>()> lead);
+    /// Ends a run() that does not lead: at once, or when an attempt to acquire the lease that is under way has ended. If that attempt
+    /// acquires it, `lead` runs, and has to end for the lease to be released.
+    void withdraw() { withdrawn_.set(); }
     bool leading() const { return leading_; }
 
 private:
@@ -51,6 +55,7 @@ private:
     api::coordination::v1::LeaseSpec observed_;
     MonotonicTime observed_at_{};
     bool leading_ = false;
+    porthole::Event withdrawn_;
 };
 
 }  // namespace porthole::client

@@ -5,6 +5,12 @@
 #include "base/result.h"
 
 namespace porthole::cmd {
+namespace {
+
+/// How long resign() waits for an attempt to lead that is under way. The store may not answer, and a server has to end.
+constexpr Duration AttemptLimit = std::chrono::seconds(1);
+
+}  // namespace
 
 Candidate::Candidate(Seams seams, Component component, std::string identity, client::LeaderElector::Timing timing)
     : seams_(std::move(seams)),
@@ -27,6 +33,7 @@ Task<> Candidate::run() {
 }
 
 Task<> Candidate::lead() {
+    if (resigned_.is_set()) co_return {};
     started_ = true;
     CO_TRY_VOID(co_await component_.start());
     CO_TRY_VOID(co_await resigned_.wait());
@@ -44,7 +51,10 @@ Task<> Candidate::stop() {
 
 Task<> Candidate::resign() {
     resigned_.set();
-    if (!elector_.leading()) running_.cancel();
+    // A request for the Lease that has been sent may succeed, and the next leader would wait until that Lease expires.
+    elector_.withdraw();
+    net::Deadline patience(seams_.loop, [this] { running_.cancel(); });
+    if (!elector_.leading()) patience.set(AttemptLimit);
     co_return co_await running_.join();
 }
 

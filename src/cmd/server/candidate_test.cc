@@ -28,10 +28,11 @@ struct CandidateTest : testing::Test {
         };
         resigning.spawn(work(*this));
     }
-    /// Another server takes the Lease, as after a leader that hangs.
+    /// Another server takes the Lease for an hour, as after a leader that hangs.
     void lose_lease() {
         Lease lease = *api.find<Lease>(Key);
         lease.spec.holder_identity = "another";
+        lease.spec.lease_duration_seconds = 3600;
         lease.spec.renew_time = MicroTimestamp(loop.wall_now());
         ASSERT_TRUE(sim::run(loop, client.update(std::move(lease))));
     }
@@ -108,11 +109,32 @@ TEST_F(CandidateTest, FinishesTheStopAfterALostLeaseWhenItResignsMeanwhile) {
     EXPECT_EQ(holder(), "another");
 }
 
-TEST_F(CandidateTest, ResignsBeforeItHasLed) {
+TEST_F(CandidateTest, ReleasesALeaseThatWasOnItsWayWhenItResigned) {
+    api.set_latency(100ms);  // the Lease is being created
     resign_in_background();
     loop.advance(1s);
+    EXPECT_TRUE(resigned && *resigned);
+    EXPECT_TRUE(api.find<Lease>(Key).has_value());
+    EXPECT_EQ(holder(), "");
+    EXPECT_EQ(starts, 0);
+}
+
+TEST_F(CandidateTest, ResignsThoughItsAttemptToLeadIsNotAnswered) {
+    api.set_latency(1h);
+    resign_in_background();
+    loop.advance(2s);
     EXPECT_TRUE(resigned.has_value());
-    EXPECT_EQ(starts, stops_ended);
+    EXPECT_EQ(starts, 0);
+}
+
+TEST_F(CandidateTest, ResignsAtOnceBetweenTwoAttemptsToLead) {
+    loop.advance(1s);
+    lose_lease();
+    loop.advance(2min);
+    EXPECT_FALSE(candidate.leading());
+    resign_in_background();
+    loop.advance(1ms);
+    EXPECT_TRUE(resigned && *resigned);
 }
 
 }  // namespace
