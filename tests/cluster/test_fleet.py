@@ -1,5 +1,6 @@
 """`porthole fleet`: one process plays 200 nodes against a control plane without nodes, in a network namespace."""
 
+import datetime
 import json
 import os
 import signal
@@ -138,6 +139,28 @@ class Fleet(ControlPlaneCase):
         self.assertEqual(reason, "ByStage")
         self.kubectl("delete", "deployment", "web", seconds=PATIENCE)
         eventually(lambda: not self.names("pods"), PATIENCE, "the second stage deletes them")
+
+    @slow
+    def test_silent_nodes_are_lost_after_the_grace_period_and_at_the_rate_of_the_server(self):
+        self.server.stop()
+        self.server.process = None
+        self.server.start("--node-monitor-grace-period", "15s", "--node-eviction-rate", "10")
+        self.start("--nodes", 10, "--name-prefix", "kept-")
+        fleet = self.start("--nodes", 5, "--name-prefix", "lost-", "--node-cidr", "198.19.0.0/16")
+        eventually(lambda: len(self.ready_nodes()) == 15, PATIENCE, "all nodes ready")
+        self.assertEqual(self.end(fleet), 0)
+        seconds = lambda text: datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+
+        def tainted():
+            nodes = json.loads(self.kubectl("get", "nodes", "-l", "porthole.dev/fleet=lost", "-o", "json").stdout)["items"]
+            taints = [taint for node in nodes for taint in node["spec"].get("taints", []) if taint["effect"] == "NoExecute"]
+            return [seconds(taint["timeAdded"]) for taint in taints] if len(taints) == 5 else None
+
+        times = eventually(tainted, PATIENCE, "all silent nodes tainted")
+        renewed = json.loads(self.kubectl("get", "leases", "-n", "kube-node-lease", "-o", "json").stdout)["items"]
+        last = max(seconds(lease["spec"]["renewTime"]) for lease in renewed if lease["metadata"]["name"].startswith("lost-"))
+        self.assertLess(min(times) - last, 38, "by default, 50 s")
+        self.assertLess(max(times) - min(times), 30, "by default, 40 s: one each 10 s")
 
     def test_what_is_wrong_is_said_in_one_line_and_nothing_is_written(self):
         bad = self.folder / "bad.yaml"

@@ -309,6 +309,8 @@ controllers::Settings ControlPlane::controller_settings(const Pki& pki) const {
     settings.cluster_cidrs = {flags_.cluster_cidr};
     settings.service_cidrs = {flags_.service_cidr};
     settings.node_mask_ipv4 = flags_.node_cidr_mask_size;
+    settings.node_monitor_grace = flags_.node_monitor_grace;
+    settings.node_eviction_rate = flags_.node_eviction_rate;
     settings.root_ca_pem = pki.ca_pem;
     settings.signer_certificate_pem = pki.ca_pem;
     settings.signer_key_pem = pki.ca_key_pem();

@@ -22,6 +22,22 @@ void add_flow_control_options(CLI::App& app, ServerFlags& flags) {
                  "a quarter of it is the longest time in a queue");
 }
 
+/// With kube-controller-manager's flags.
+void add_node_lifecycle_options(CLI::App& app, ServerFlags& flags) {
+    add_duration(app, "--node-monitor-grace-period", flags.node_monitor_grace,
+                 "time without a heartbeat after which a node is not ready; nodes send one every 10s");
+    constexpr double Least = 0.001, Most = 1000;
+    app.add_option_function<double>(
+           "--node-eviction-rate",
+           [&flags](double rate) {
+               if (rate != 0 && !(rate >= Least && rate <= Most))  // nor "nan"
+                   throw CLI::ValidationError("--node-eviction-rate", "a number from 0.001 to 1000 is expected, or 0");
+               flags.node_eviction_rate = rate;
+           },
+           "nodes per second and zone, of those that are not ready, whose pods are evicted; 0: none")
+        ->default_str("0.1");
+}
+
 }  // namespace
 
 void add_server_flags(CLI::App& app, ServerFlags& flags) {
@@ -36,6 +52,7 @@ void add_server_flags(CLI::App& app, ServerFlags& flags) {
                    "prefix length of each node's part of --cluster-cidr; a smaller part limits the pods of a node")
         ->check(CLI::Range(8, 30))
         ->capture_default_str();
+    add_node_lifecycle_options(app, flags);
     app.add_option("--feature-gates", flags.feature_gates,
                    "NAME=true or NAME=false, separated by commas: IdentifyPodOS=false drops spec.os of new pods")
         ->delimiter(',');

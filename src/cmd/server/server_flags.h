@@ -44,6 +44,8 @@ struct ServerFlags {
     std::vector<std::string> runtime_config;  ///< VERSION=VALUE
     std::set<std::string> served_versions;    ///< of runtime_config
     int node_cidr_mask_size = 24;
+    Duration node_monitor_grace = std::chrono::seconds(50);
+    double node_eviction_rate = 0.1;  ///< nodes per second and zone
     bool connection_thread = std::thread::hardware_concurrency() >= 4;
     bool revive_supervisor = false, verbose = false;
     std::map<std::string, std::string> effective;  ///< for /flagz

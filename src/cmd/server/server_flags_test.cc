@@ -25,6 +25,27 @@ TEST(ServerFlags, TheTimeLimitIsUsedAndShown) {
     EXPECT_EQ(shown_flags(app, flags).at("request-timeout"), "90s");
 }
 
+TEST(ServerFlags, TheRateOfEvictionsIsANumberOrZero) {
+    for (const char* accepted : {"0", "0.001", "1e3"}) EXPECT_TRUE(check_server_flags({"--node-eviction-rate", accepted})) << accepted;
+    for (const char* refused : {"-1", "0.0001", "1001", "nan", "inf", "fast"}) {
+        SCOPED_TRACE(refused);
+        const auto checked = check_server_flags({std::string("--node-eviction-rate=") + refused});
+        ASSERT_FALSE(checked);
+        EXPECT_NE(checked.error().message.find("--node-eviction-rate"), std::string::npos) << checked.error().message;
+    }
+}
+
+TEST(ServerFlags, SettingsOfTheNodeLifecycleAreShown) {
+    ServerFlags flags;
+    CLI::App app;
+    add_server_flags(app, flags);
+    EXPECT_EQ(shown_flags(app, flags).at("node-monitor-grace-period"), "50s");
+    EXPECT_EQ(shown_flags(app, flags).at("node-eviction-rate"), "0.1");
+    app.parse("--node-monitor-grace-period 2m --node-eviction-rate 5");
+    EXPECT_EQ(flags.node_monitor_grace, std::chrono::minutes(2));
+    EXPECT_EQ(flags.node_eviction_rate, 5);
+}
+
 TEST(ServerFlags, TheIssuerOfServiceAccountsCanBeRepeated) {
     ServerFlags flags;
     CLI::App app;
