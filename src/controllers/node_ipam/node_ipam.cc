@@ -32,7 +32,7 @@ Result<std::unique_ptr<NodeIpamController>> NodeIpamController::create(Context& 
 }
 
 NodeIpamController::NodeIpamController(Context& context, std::vector<CidrPool> pools)
-    : Controller(context.loop, context.log, {.name = "node-ipam"}),
+    : Controller(context.loop, context.log, {.name = "node-ipam", .workers = 30}),
       client_(context.client),
       events_(context.events.get("cidrAllocator")),
       nodes_(context.informers.get<Node>()),

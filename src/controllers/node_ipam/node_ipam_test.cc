@@ -143,6 +143,18 @@ TEST_F(NodeIpamWorld, ANodeThatClaimedTheRangesOfOthersFreesNoneOfThem) {
     EXPECT_EQ(cidr_of("c"), "10.244.2.0/24");
 }
 
+TEST_F(NodeIpamWorld, TheNodesOfALargeClusterDoNotWaitForEachOther) {
+    settings.cluster_cidrs = {"10.244.0.0/16"};
+    begin();
+    api.set_latency(100ms);
+    std::set<std::string> ranges;
+    for (int i = 0; i < 60; ++i) add_node("n" + std::to_string(i));
+    pass(1s);
+    for (int i = 0; i < 60; ++i) ranges.insert(cidr_of("n" + std::to_string(i)));
+    EXPECT_EQ(ranges.size(), 60u);
+    EXPECT_FALSE(ranges.contains(""));
+}
+
 TEST_F(NodeIpamWorld, ARestartKeepsWhatWasGiven) {
     begin();
     add_node("a");

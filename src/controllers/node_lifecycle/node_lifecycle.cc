@@ -42,7 +42,7 @@ std::string guarded_patch(const api::meta::v1::ObjectMeta& read, Value change) {
 }  // namespace
 
 NodeLifecycleController::NodeLifecycleController(Context& context)
-    : Controller(context.loop, context.log, {.name = "node-lifecycle"}),
+    : Controller(context.loop, context.log, {.name = "node-lifecycle", .workers = 8}),
       settings_(context.settings),
       client_(context.client),
       events_(context.events.get("node-controller")),

@@ -117,6 +117,15 @@ TEST_F(NodeLifecycleWorld, ANodeThatBecomesReadyCanBeScheduledOnAtOnce) {
     EXPECT_TRUE(has_event("RegisteredNode: Node a event: Registered Node a in Controller"));
 }
 
+TEST_F(NodeLifecycleWorld, TheNodesOfALargeClusterDoNotWaitForEachOther) {
+    run<NodeLifecycleController>();
+    pass(1s);
+    api.set_latency(100ms);
+    for (int i = 0; i < 40; ++i) add_node("n" + std::to_string(i), "True");
+    pass(1s);
+    for (int i = 0; i < 40; ++i) EXPECT_EQ(taints("n" + std::to_string(i)), Texts{}) << i;
+}
+
 TEST_F(NodeLifecycleWorld, ANodeThatHasNotReportedKeepsItsTaint) {
     run<NodeLifecycleController>();
     add_node("a", "");
