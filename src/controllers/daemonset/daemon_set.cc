@@ -264,17 +264,14 @@ Task<> DaemonSetController::apply(const DaemonSet& set, const PodSpec& spec, Cha
     if (changes.create_on.size() > Burst) changes.create_on.resize(Burst);
     if (changes.remove.size() > Burst) changes.remove.resize(Burst);
     const int count = static_cast<int>(changes.create_on.size());
-    if (count > 0) expectations_.expect_creations(key, count);
     for (const PodPointer& pod : changes.remove) expectations_.expect_deletion(key, pod->metadata.uid);
 
-    Result<SlowStart> created =
-        co_await slow_start(count, 1, [&](int i) { return create_on(set, spec, changes.create_on[static_cast<std::size_t>(i)], hash); });
-    for (int i = created ? created->succeeded : 0; i < count; ++i) expectations_.creation_observed(key);
+    const Result<void> created = co_await create_expected(
+        expectations_, key, count, [&](int i) { return create_on(set, spec, changes.create_on[static_cast<std::size_t>(i)], hash); });
     std::vector<Task<>> removals;
     for (const PodPointer& pod : changes.remove) removals.push_back(remove(set, pod));
     const Result<void> removed = co_await perform_all(std::move(removals));
-    if (!created) co_return std::move(created).error();
-    if (created->error) co_return std::move(*created->error);
+    if (!created) co_return created;
     co_return removed;
 }
 
@@ -285,12 +282,7 @@ Task<> DaemonSetController::create_on(const DaemonSet& set, const PodSpec& spec,
     pod.metadata.labels[RevisionHashLabel] = hash;
     if (const auto found = set.metadata.annotations.find(GenerationAnnotation); found != set.metadata.annotations.end())
         pod.metadata.labels[GenerationLabel] = found->second;
-    Result<void> created = co_await pod_control_.create(std::move(pod), owner_of(set));
-    if (!created && is_namespace_terminating(created.error())) {
-        expectations_.creation_observed(client::key_of(set));
-        co_return {};
-    }
-    co_return created;
+    co_return co_await pod_control_.create(std::move(pod), owner_of(set));
 }
 
 Task<> DaemonSetController::remove(const DaemonSet& set, PodPointer pod) {

@@ -134,6 +134,41 @@ TEST(SlowStart, StopsAtTheFirstBatchWithAnError) {
     EXPECT_EQ(some.most, 6) << "batches are 0, 1-2, 3-6";
 }
 
+struct TerminatingNamespace {
+    Task<> create(int) {
+        ++requests;
+        Error error(Reason::Forbidden, "pods is forbidden");
+        error.details->causes.push_back({"NamespaceTerminating", "namespace ns is being terminated", "metadata.namespace"});
+        co_return error;
+    }
+    int requests = 0;
+};
+
+TEST(CreateExpected, AsksOnceInANamespaceThatIsBeingDeleted) {
+    sim::SimLoop loop;
+    Expectations expectations(loop);
+    const Expectations::Key owner{"ns", "web"};
+    TerminatingNamespace space;
+    EXPECT_TRUE(sim::run(loop, create_expected(expectations, owner, 500, [&](int i) { return space.create(i); })));
+    EXPECT_EQ(space.requests, 1);
+    EXPECT_TRUE(expectations.satisfied(owner));
+}
+
+TEST(CreateExpected, ExpectsWhatWasCreatedOnly) {
+    sim::SimLoop loop;
+    Expectations expectations(loop);
+    const Expectations::Key owner{"ns", "web"};
+    Calls some;
+    some.fails_at = 2;
+    const auto created = sim::run(loop, create_expected(expectations, owner, 20, [&](int i) { return some.step(i); }));
+    EXPECT_EQ(created.error().message, "exceeded quota");
+    for (int i = 0; i < 2; ++i) {
+        EXPECT_FALSE(expectations.satisfied(owner));
+        expectations.creation_observed(owner);
+    }
+    EXPECT_TRUE(expectations.satisfied(owner)) << "0 and one of 1-2";
+}
+
 /// Requests that each take a second.
 struct Requests {
     explicit Requests(EventLoop& its_loop) : loop(its_loop) {}

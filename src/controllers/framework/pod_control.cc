@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/result.h"
+#include "controllers/framework/batches.h"
 
 namespace porthole::controllers {
 
@@ -46,6 +47,16 @@ Task<> PodControl::remove(client::NamespacedName key, std::string uid, Owner own
     if (error.reason != Reason::NotFound && !is_cancelled(error))
         events_.warning(owner.reference(), "FailedDelete", "Error deleting: " + error.message);
     co_return error;
+}
+
+Task<> create_expected(Expectations& expectations, Expectations::Key owner, int count, std::function<Task<>(int)> create_one) {
+    if (count == 0) co_return {};
+    expectations.expect_creations(owner, count);
+    const Result<SlowStart> outcome = co_await slow_start(count, 1, std::move(create_one));
+    for (int i = outcome ? outcome->succeeded : 0; i < count; ++i) expectations.creation_observed(owner);
+    if (!outcome) co_return outcome.error();
+    if (outcome->error && !is_namespace_terminating(*outcome->error)) co_return *outcome->error;
+    co_return {};
 }
 
 }  // namespace porthole::controllers

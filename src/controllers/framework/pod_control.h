@@ -1,8 +1,10 @@
 #pragma once
+#include <functional>
 #include <string>
 
 #include "api/core_v1.h"
 #include "client/events.h"
+#include "controllers/framework/expectations.h"
 #include "controllers/framework/owner.h"
 
 namespace porthole::controllers {
@@ -28,5 +30,9 @@ private:
     client::Client& client_;
     client::EventRecorder& events_;
 };
+
+/// Creates `count` pods of `owner` by `create_one(i)`, in a slow start, and expects to see them. Error: the first of create_one; but a
+/// namespace that is being deleted ends it without one, as the owner will soon be gone, too.
+Task<> create_expected(Expectations& expectations, Expectations::Key owner, int count, std::function<Task<>(int)> create_one);
 
 }  // namespace porthole::controllers

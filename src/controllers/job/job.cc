@@ -361,24 +361,9 @@ Task<Duration> JobController::adjust_pods(const Job& job, const std::vector<PodP
 }
 
 Task<> JobController::create_pods(const Job& job, std::vector<Pod> wanted) {
-    const NamespacedName key = client::key_of(job);
-    const int size = static_cast<int>(wanted.size());
-    expectations_.expect_creations(key, size);
-    Result<SlowStart> outcome =
-        co_await slow_start(size, 1, [&](int i) { return create_pod(job, std::move(wanted[static_cast<std::size_t>(i)])); });
-    for (int i = outcome ? outcome->succeeded : 0; i < size; ++i) expectations_.creation_observed(key);
-    if (!outcome) co_return std::move(outcome).error();
-    if (outcome->error) co_return std::move(*outcome->error);
-    co_return {};
-}
-
-Task<> JobController::create_pod(const Job& job, Pod pod) {
-    Result<void> created = co_await pod_control_.create(std::move(pod), owner_of(job));
-    if (!created && is_namespace_terminating(created.error())) {
-        expectations_.creation_observed(client::key_of(job));
-        co_return {};
-    }
-    co_return created;
+    co_return co_await create_expected(expectations_, client::key_of(job), static_cast<int>(wanted.size()), [&](int i) {
+        return pod_control_.create(std::move(wanted[static_cast<std::size_t>(i)]), owner_of(job));
+    });
 }
 
 Task<> JobController::delete_pods(const Job& job, std::vector<PodPointer> pods, bool counted_no_more) {

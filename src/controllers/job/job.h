@@ -49,7 +49,6 @@ private:
     /// Creates or deletes pods towards the wanted number. Returns how long to wait before creating more; zero for none.
     Task<Duration> adjust_pods(const Job& job, const std::vector<PodPointer>& pods, const jobs::Tally& tally);
     Task<> create_pods(const Job& job, std::vector<Pod> wanted);
-    Task<> create_pod(const Job& job, Pod pod);
     Task<> delete_pods(const Job& job, std::vector<PodPointer> pods, bool counted_no_more);
     Task<> delete_pod(const Job& job, PodPointer pod, bool counted_no_more);
 

@@ -123,23 +123,9 @@ Task<ReplicaController::Observed> ReplicaController::observe(const ReplicaSet& s
 }
 
 Task<> ReplicaController::create_missing(const ReplicaSet& set, int count) {
-    const NamespacedName key = client::key_of(set);
-    expectations_.expect_creations(key, count);
-    Result<SlowStart> outcome = co_await slow_start(count, 1, [&](int) { return create_one(set); });
-    const int succeeded = outcome ? outcome->succeeded : 0;
-    for (int i = succeeded; i < count; ++i) expectations_.creation_observed(key);
-    if (!outcome) co_return std::move(outcome).error();
-    if (outcome->error) co_return std::move(*outcome->error);
-    co_return {};
-}
-
-Task<> ReplicaController::create_one(const ReplicaSet& set) {
-    Result<void> created = co_await pod_control_.create(pod_from_template(set.spec.template_, owner(set)), owner(set));
-    if (!created && is_namespace_terminating(created.error())) {
-        expectations_.creation_observed(client::key_of(set));  // it will never come, and the set will soon be gone, too
-        co_return {};
-    }
-    co_return created;
+    return create_expected(expectations_, client::key_of(set), count, [this, &set](int) {
+        return pod_control_.create(pod_from_template(set.spec.template_, owner(set)), owner(set));
+    });
 }
 
 Task<> ReplicaController::delete_surplus(const ReplicaSet& set, const std::vector<PodPointer>& active, int count) {

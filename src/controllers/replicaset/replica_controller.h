@@ -56,7 +56,6 @@ private:
     /// Moves the number of pods toward the wanted one. The error is shown in the condition ReplicaFailure.
     Task<> create_missing(const ReplicaSet& set, int count);
     Task<> delete_surplus(const ReplicaSet& set, const std::vector<PodPointer>& active, int count);
-    Task<> create_one(const ReplicaSet& set);
     Task<> delete_one(const ReplicaSet& set, PodPointer pod);
     ReplicaSetStatus make_status(const ReplicaSet& set, const Observed& observed, const std::optional<Error>& failure) const;
     Task<> update_status(const ReplicaSet& set, ReplicaSetStatus status);

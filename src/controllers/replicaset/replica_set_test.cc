@@ -148,6 +148,29 @@ TEST_F(ReplicaSetTest, AQuotaStopsItGentlyAndShowsAsCondition) {
     EXPECT_TRUE(status().conditions.empty());
 }
 
+TEST_F(ReplicaSetTest, PodsOfANamespaceThatIsBeingDeletedAreNotReplaced) {
+    put(100);
+    run<ReplicaSetController>();
+    kubelet();
+    ASSERT_EQ(pods().size(), 100u);
+    int creations = 0;
+    api.set_fault([&](const ApiRequest& request) -> std::optional<Error> {
+        if (request.method != "POST" || !request.path.ends_with("/pods")) return std::nullopt;
+        ++creations;
+        Error error(Reason::Forbidden, "pods is forbidden");
+        error.details->causes.push_back({"NamespaceTerminating", "namespace ns is being terminated", "metadata.namespace"});
+        return error;
+    });
+    int deletions = 0;
+    for (const Pod& pod : pods()) {
+        api.remove<Pod>({"ns", pod.metadata.name});
+        if (++deletions % 10 == 0) kubelet();
+    }
+    EXPECT_EQ(pods().size(), 0u);
+    EXPECT_LE(creations, 100) << "550 pods were missing, all in all";
+    for (const std::string& event : events()) EXPECT_FALSE(event.starts_with("FailedCreate")) << event;
+}
+
 TEST_F(ReplicaSetTest, PodsAreAvailableOnceReadyLongEnough) {
     put(1, 30);
     run<ReplicaSetController>();
