@@ -22,6 +22,7 @@ namespace endpoints {
 namespace {
 
 constexpr std::size_t AddressLimit = 1000;
+constexpr Duration CatchUpTime = std::chrono::milliseconds(100);
 constexpr const char* OverCapacityAnnotation = "endpoints.kubernetes.io/over-capacity";
 constexpr const char* EndpointsManagedByLabel = "endpoints.kubernetes.io/managed-by";
 
@@ -137,11 +138,14 @@ Task<Requeue> EndpointsController::reconcile(NamespacedName key) {
     const auto current = endpoints_.find(key);
     if (!service) {
         trigger_times_.forget(key);
+        writes_.forget(key);
         if (!current) co_return Requeue::never();
         CO_TRY_VOID(ignore_not_found(co_await context_.client.remove<Endpoints>(key, {.uid = current->metadata.uid})));
         co_return Requeue::never();
     }
     if (service->spec.selector.empty() || service->spec.type == "ExternalName") co_return Requeue::never();
+    // An update of an older version would be refused. Meanwhile, more pods may change.
+    if (current && writes_.is_stale(*current)) co_return Requeue::in(CatchUpTime);
     Endpoints wanted = desired(*service, current);
     const Timestamp trigger = trigger_times_.next(*service, service_pods_.pods_of(*service));
     const bool same = current && current->subsets == wanted.subsets && current->metadata.labels == wanted.metadata.labels &&
@@ -175,7 +179,10 @@ EndpointsController::Endpoints EndpointsController::desired(const Service& servi
 Task<> EndpointsController::write(const Service& service, Endpoints wanted, bool exists) {
     Task<Endpoints> writing = exists ? context_.client.update(std::move(wanted)) : context_.client.create(std::move(wanted));
     const Result<Endpoints> written = co_await std::move(writing);
-    if (written) co_return {};
+    if (written) {
+        writes_.note(*written);
+        co_return {};
+    }
     const Error& error = written.error();
     const bool ordinary = is_cancelled(error) || error.reason == Reason::Conflict || error.reason == Reason::AlreadyExists ||
                           error.reason == Reason::NotFound;

@@ -1,6 +1,7 @@
 #pragma once
 #include "client/informers/controller.h"
 #include "controllers/endpoints/service_pods.h"
+#include "controllers/framework/expectations.h"
 
 namespace porthole::controllers {
 
@@ -24,6 +25,7 @@ private:
     endpoints::ServicePods service_pods_;
     client::Informer<Endpoints>& endpoints_;
     endpoints::TriggerTimes trigger_times_;
+    OwnWrites writes_;
 };
 
 namespace endpoints {

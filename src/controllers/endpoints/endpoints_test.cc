@@ -124,6 +124,31 @@ TEST_F(EndpointsTest, ShowsReadyPodsWithTheirPort) {
     EXPECT_EQ(shown(), "10.0.0.1 ready serving, 10.0.0.2");
 }
 
+TEST_F(EndpointsTest, EndpointsAreNotWrittenBeforeTheLastWriteIsSeen) {
+    pod("a", "10.0.0.1", false);
+    pod("b", "10.0.0.2", false);
+    begin(service());
+    bool blind = true;
+    int updates = 0;
+    api.set_fault([&](const client::ApiRequest& request) -> std::optional<Error> {
+        if (!request.path.ends_with("/endpoints") && !request.path.contains("/endpoints/")) return std::nullopt;
+        updates += request.method == "PUT";
+        if (blind && request.method == "GET") return Error(Reason::ServiceUnavailable, "not now");
+        return std::nullopt;
+    });
+    api.drop_watches();
+    pass(10s);
+    for (const char* name : {"a", "b"}) {
+        set_ready({"ns", name});
+        pass(1s);
+    }
+    EXPECT_EQ(updates, 1) << "the second would be a conflict";
+    blind = false;
+    pass(2min);
+    EXPECT_EQ(updates, 2);
+    EXPECT_EQ(api.find<Endpoints>(Key)->subsets[0].addresses.size(), 2u);
+}
+
 TEST_F(EndpointsTest, FollowsReadinessTerminationAndDeath) {
     pod("a", "10.0.0.1");
     begin(service());
