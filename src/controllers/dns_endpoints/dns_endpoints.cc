@@ -12,6 +12,8 @@ using api::discovery::v1::EndpointSlice;
 namespace {
 
 const client::NamespacedName SliceKey{"kube-system", "kube-dns"};  // and the service's
+/// Enough for the nodes that ask others. Kubernetes takes at most 1,000, and every node reads all of them after a change of one.
+constexpr std::size_t MostEndpoints = 100;
 
 bool serves_dns(const Node& node) {
     const auto os = node.metadata.labels.find("kubernetes.io/os");
@@ -74,6 +76,7 @@ EndpointSlice DnsEndpointsController::wanted() const {
         endpoint.node_name = node->metadata.name;
     }
     std::ranges::sort(slice.endpoints, {}, [](const auto& endpoint) { return endpoint.addresses.front(); });
+    if (slice.endpoints.size() > MostEndpoints) slice.endpoints.resize(MostEndpoints);
     slice.ports = {{.name = "dns", .protocol = "UDP", .port = DnsNodePort}, {.name = "dns-tcp", .protocol = "TCP", .port = DnsNodePort}};
     return slice;
 }

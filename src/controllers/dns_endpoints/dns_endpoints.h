@@ -5,9 +5,10 @@
 
 namespace porthole::controllers {
 
-/// Maintains the endpoints of kube-system/kube-dns: every ready Linux node answers DNS, at its own address and DnsNodePort. Linux nodes do
-/// not need them, because each serves the service's address itself; Windows nodes balance over them. A service with a selector has servers
-/// of its own, such as the CoreDNS of a cluster that kubeadm made: it is left to them, and nodes of others do not answer DNS.
+/// Maintains the endpoints of kube-system/kube-dns: every ready Linux node answers DNS, at its own address and DnsNodePort (at most 100 of
+/// them). Linux nodes do not need them, because each serves the service's address itself; Windows nodes balance over them. A service with a
+/// selector has servers of its own, such as the CoreDNS of a cluster that kubeadm made: it is left to them, and nodes of others do not
+/// answer DNS.
 class DnsEndpointsController final : public client::Controller {
 public:
     static constexpr const char* Account = "dns-endpoints-controller";

@@ -44,6 +44,18 @@ TEST_F(DnsEndpointsWorld, EveryReadyLinuxNodeAnswers) {
     EXPECT_THAT(addresses(), ElementsAre("192.0.2.1", "192.0.2.2"));
 }
 
+TEST_F(DnsEndpointsWorld, AHundredNodesOfALargeClusterAnswer) {
+    for (int i = 100; i < 250; ++i) {
+        const std::string number = std::to_string(i);
+        put_node(("n" + number).c_str(), "linux", ("192.0.2." + number).c_str(), "True");
+    }
+    EXPECT_EQ(addresses().size(), 100u);
+    api.remove<Node>({"", "n100"});
+    pass(1s);
+    EXPECT_EQ(addresses().size(), 100u) << "another one takes its place";
+    EXPECT_EQ(addresses().front(), "192.0.2.101");
+}
+
 TEST_F(DnsEndpointsWorld, NodesThatAreLostDropOut) {
     put_node("l1", "linux", "192.0.2.1", "True");
     api.change<Node>({"", "l1"}, [](Node& node) { node.status.conditions.front().status = "False"; });
