@@ -13,6 +13,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -21,13 +22,14 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests/cluster"))
 import cluster_dns  # noqa: E402
 import extension  # noqa: E402
+import fan_out  # noqa: E402
 import fleet  # noqa: E402
 import floods  # noqa: E402
 import harness  # noqa: E402
 import hostile  # noqa: E402
 import instructions  # noqa: E402
 import manifests  # noqa: E402
-import scale  # noqa: E402
+import scheduling  # noqa: E402
 import upstream_server  # noqa: E402
 import volumes  # noqa: E402
 import windows_node  # noqa: E402
@@ -276,20 +278,10 @@ def run_cluster_bench():
         bench.measure_memory("with 10,000 objects of 2 KB")
         bench.measure_create()
         hostile.measure_quiet_client(bench)
-        scale.measure_fan_out(bench)
-        scale.measure_scheduling(bench)
+        fan_out.measure_fan_out(bench)
     finally:
         bench.stop()
-
-
-def run_scheduling_bench():
-    bench = Bench(Table())
-    try:
-        bench.cluster.up()
-        bench.sign_in()
-        scale.measure_scheduling(bench)
-    finally:
-        bench.stop()
+    scheduling.SchedulingBench(bench.table).run()
 
 
 def run_floods_bench():
@@ -317,12 +309,19 @@ def run_extension_bench():
         bench.stop()
 
 
+def end(number, _):
+    """So that what was started ends, too; once."""
+    signal.signal(number, signal.SIG_IGN)
+    sys.exit(128 + number)
+
+
 def main():
     arguments = argparse.ArgumentParser(description="prints what was measured beside the budgets")
     arguments.add_argument("names", nargs="*", help="cluster, dns, extension, floods, scale, scheduling, upstream, volumes, windows, windows-pods, windows-services, instructions, or the name of a benchmark program in build/release/bench")
     options = arguments.parse_args()
     if os.geteuid() != 0:
         sys.exit("bench: starting a cluster on this machine needs root")
+    signal.signal(signal.SIGTERM, end)
     programs = {path.name: path for path in sorted((ROOT / "build/release/bench").glob("*")) if os.access(path, os.X_OK) and path.is_file()}
     for name in options.names or ["cluster", "dns", "extension", "windows", *programs]:
         print(f"\n== {name}")
@@ -336,9 +335,9 @@ def main():
             run_floods_bench()
         elif name == "scale":
             fleet.FleetBench(Table()).run()
-            run_scheduling_bench()
+            scheduling.SchedulingBench(Table()).run()
         elif name == "scheduling":
-            run_scheduling_bench()
+            scheduling.SchedulingBench(Table()).run()
         elif name == "upstream":
             upstream_server.run(Table())
         elif name == "volumes":

@@ -8,7 +8,7 @@ import sys
 import time
 
 import harness
-import scale
+from copies import create_copies
 
 PORT = 9444
 OBJECTS = 100_000
@@ -73,7 +73,7 @@ def measure_many(bench, resident):
     harness.eventually(lambda: bench.raw("POST", COLLECTION, json.dumps(part)).get("kind") == "Part", 10)
     server = lambda: bench.cluster.processes()["server"]
     before, started = resident(server()), time.monotonic()
-    scale.create(bench, COLLECTION, part, OBJECTS)
+    create_copies(bench.cluster.network, bench.server + COLLECTION, bench.token, part, OBJECTS, bench.cluster.folder)
     seconds = time.monotonic() - started
     bench.table.row(f"{OBJECTS:,} custom objects of {OBJECT_BYTES} B created", f"{OBJECTS / seconds:,.0f}/s", "", "")
     time.sleep(15)  # until what only the work needed has been given back

@@ -13,7 +13,7 @@ import sys
 import time
 
 import harness
-import scale
+import scheduling
 
 REQUESTS = 1000
 PODS, LISTS = 5000, 20  # of the row about lists
@@ -104,14 +104,14 @@ class Server:
 
     def count_bindings(self):
         """Of a pod that is created and bound."""
-        node = scale.node(0)
-        node["metadata"] = {"generateName": "sim-", "labels": node["metadata"]["labels"]}
+        node = scheduling.node(0)
+        node["metadata"] = {"generateName": "sim-", "labels": node["metadata"]["labels"] | {"sim": "1"}}
         self.create("/api/v1/nodes", node, NODES)
         time.sleep(10)  # what the controllers do with them
 
         def bind():
             self.create(PODS_OF_DEFAULT, pod(nodeSelector={"sim": "1"}, tolerations=[{"operator": "Exists"}]), BOUND)
-            harness.eventually(lambda: scale.scheduled_of(self.request("GET", "/metrics")) >= BOUND, 300, interval=5)
+            harness.eventually(lambda: scheduling.bound(self.request("GET", "/metrics").get("text", "")) >= BOUND, 300, interval=5)
         return self.count_during(bind, BOUND)
 
     @staticmethod

@@ -1,6 +1,6 @@
 #? ./run bench [NAME...]
 #?     benchmarks, each a table, next to peers; `floods`: how the server bears attacks; `upstream`: next to upstream's API server, built with Go on
-#?     demand; `scale`: many nodes; `scheduling`: only its last rows
+#?     demand; `scale`: many nodes; `scheduling`: only its last table
 
 run_bench() {
     ensure_packages "$BUILD_PACKAGES" "$RUNTIME_PACKAGES" "$TEST_PACKAGES" "$BENCH_PACKAGES"
