@@ -9,7 +9,7 @@ using schema::Value;
 using namespace std::chrono_literals;
 
 constexpr std::chrono::seconds LongestCall = 30s;  // upstream's
-constexpr std::size_t MostNames = 1024;
+constexpr std::size_t MostNamed = 1024;
 constexpr double RequestBuckets[] = {0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 45, 60};
 constexpr double DefinitionBuckets[] = {0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128,
                                         0.256, 0.512, 1.024, 2.048, 4.096, 8.192, 16.384};
@@ -78,8 +78,9 @@ Task<std::vector<Value>> ConversionWebhook::convert(std::vector<Value> objects, 
 
 void ConversionMetrics::add(Call call) {
     // Names are DNS names, so that labels need no escapes.
-    if (names_.size() < MostNames) names_.insert(call.definition);
-    if (!names_.contains(call.definition)) call.definition.clear();
+    const std::array names{call.definition, call.from, call.to};
+    if (named_.size() < MostNamed) named_.insert(names);
+    if (!named_.contains(names)) call.definition = call.from = call.to = "";
     const bool succeeded = call.failure.empty();
     const double seconds = std::chrono::duration<double>(call.taken).count();
     const std::string labels = metric_label("failure_type", call.failure) + ',' + metric_label("result", succeeded ? "success" : "failure");

@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <set>
 
 #include "apiserver/admission/webhook_caller.h"
@@ -11,8 +12,8 @@
 
 namespace porthole::apiserver {
 
-/// Counts of calls to conversion webhooks under upstream's names. Beyond 1024 definitions, which can be created at any rate, further ones
-/// are counted together under the name "".
+/// Counts of calls to conversion webhooks under upstream's names. Beyond 1024 pairs of versions of definitions, all of which can be created
+/// at any rate, further ones are counted together under the names "".
 class ConversionMetrics {
 public:
     struct Call {
@@ -24,7 +25,7 @@ public:
     void append(std::string& out) const;
 
 private:
-    std::set<std::string> names_;
+    std::set<std::array<std::string, 3>> named_;     ///< definition, and versions
     std::map<std::string, std::uint64_t> requests_;  // by label text
     std::map<std::string, MetricHistogram> times_, times_by_definition_;
 };
