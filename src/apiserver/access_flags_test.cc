@@ -89,6 +89,24 @@ TEST_F(AccessFlagsTest, OfWebhooksAndProxies) {
     EXPECT_EQ(options.front_proxy_certificate_pem + options.front_proxy_key_pem, "CERTIFICATEKEY");
 }
 
+TEST_F(AccessFlagsTest, FilesAreNotEndless) {
+    const std::string padding = "#" + std::string(LargestAccessFile, 'x') + "\n";
+    write("/auth", "apiVersion: apiserver.config.k8s.io/v1\nkind: AuthenticationConfiguration\n" + padding);
+    write("/authorizers",
+          "apiVersion: apiserver.config.k8s.io/v1\nkind: AuthorizationConfiguration\nauthorizers: [{type: RBAC, name: r}]\n" + padding);
+    write("/ca", padding);
+    const std::pair<std::string AccessFlags::*, const char*> files[] = {{&AccessFlags::authentication_config, "/auth"},
+                                                                        {&AccessFlags::authorization_config, "/authorizers"},
+                                                                        {&AccessFlags::requestheader_client_ca_file, "/ca"},
+                                                                        {&AccessFlags::oidc_ca_file, "/ca"}};
+    for (const auto& [flag, path] : files) {
+        AccessFlags one;
+        one.*flag = path;
+        if (flag == &AccessFlags::oidc_ca_file) one.oidc_issuer_url = "https://a", one.oidc_client_id = "x";
+        EXPECT_NE(refusal_of(one).find(path), std::string::npos) << path << ": " << refusal_of(one);
+    }
+}
+
 TEST_F(AccessFlagsTest, OfAuthorizers) {
     flags.authorization_mode = {"RBAC", "AlwaysAllow"};
     ASSERT_EQ(refusal_of(flags), "");

@@ -130,6 +130,19 @@ TEST_F(AccessReloadTest, AWrongFileLeavesWhatWas) {
     EXPECT_THAT(metrics(), HasSubstr(reloads("authentication", "failure", 4)));
 }
 
+TEST_F(AccessReloadTest, AFileThatIsTooLongIsNotUsed) {
+    const std::string issuers = with_issuer(issuer.url());
+    const auto padded = [](const std::string& text, std::size_t size) { return text + "#" + std::string(size - text.size() - 1, 'x'); };
+    change(AuthenticationPath, issuers);
+    change(AuthenticationPath, padded(Authentication, LargestAccessFile + 1));
+    EXPECT_EQ(code(token(issuer), "/api"), 200) << "what was still counts";
+    EXPECT_THAT(metrics(), HasSubstr(reloads("authentication", "failure", 1)));
+    change(AuthorizationPath, padded(Authorization, LargestAccessFile + 1));
+    EXPECT_THAT(metrics(), HasSubstr(reloads("authorization", "failure", 1)));
+    change(AuthenticationPath, padded(Authentication, LargestAccessFile));
+    EXPECT_EQ(code(token(issuer), "/api"), 401) << "one that is just short enough is used";
+}
+
 TEST_F(AccessReloadTest, AnIssuerThatCannotBeAskedReplacesNobodyAndIsTriedAgain) {
     change(AuthenticationPath, with_issuer(issuer.url()));
     change(AuthenticationPath, with_issuer("https://away.test"), 30s);

@@ -204,6 +204,21 @@ TEST_F(Kinds, SealConfigMapsAndTypeSecrets) {
               2u);
 }
 
+TEST_F(Kinds, HoldAMebibyteOfData) {
+    constexpr std::size_t Most = 1 << 20;
+    for (const auto& [kind, field] : {std::pair("configmaps", "data"), {"secrets", "stringData"}}) {
+        const auto create = [&](const std::string& name, std::size_t size) {
+            return post(
+                std::string("/api/v1/namespaces/default/") + kind,
+                R"({"metadata":{"name":")" + name + R"("},")" + field + R"(":{"a":"x","b":")" + std::string(size - 1, 'x') + R"("}})");
+        };
+        EXPECT_EQ(create("fits", Most).code, 201) << kind;
+        const Answer refused = create("larger", Most + 1);
+        EXPECT_EQ(refused.code, 422) << kind;
+        EXPECT_NE(refused.text.find("Too long: may not be more than 1048576 bytes"), std::string::npos) << refused.text.substr(0, 500);
+    }
+}
+
 TEST_F(Kinds, LeasesAreMadeByUpdate) {
     const std::string path = "/apis/coordination.k8s.io/v1/namespaces/default/leases/l";
     EXPECT_EQ(put(path, R"({"metadata":{"name":"l"},"spec":{"holderIdentity":"me"}})").code, 201);

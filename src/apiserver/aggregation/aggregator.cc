@@ -18,7 +18,6 @@ using namespace api::apiregistration::v1;
 using namespace std::chrono_literals;
 
 constexpr Duration CheckEvery = 30s, FirstRetry = 1s, FetchEvery = 60s, SyncRetry = 1s;
-constexpr std::size_t MostCounted = 4096;
 
 bool is_available(const APIService& object) {
     return objects::is_condition_true(object.status.conditions, APIServiceConditionType::Available);
@@ -255,9 +254,7 @@ Task<> Aggregator::write_condition(std::shared_ptr<Remote> remote, APIServiceCon
 }
 
 void Aggregator::count(const APIService& object, const APIServiceCondition& now) {
-    if (!is_available(object) || now.status == ConditionStatus::True) return;
-    const std::pair key(object.metadata.name, now.reason);
-    if (unavailable_.contains(key) || unavailable_.size() < MostCounted) ++unavailable_[key];
+    if (is_available(object) && now.status != ConditionStatus::True) unavailable_.add(object.metadata.name, now.reason);
 }
 
 // --- Requests and documents ---
@@ -334,10 +331,7 @@ void Aggregator::append_metrics(std::string& out) const {
     const MetricFamily unavailable(out, "aggregator_unavailable_apiservice", "gauge",
                                    "Gauge of APIServices which are marked as unavailable broken down by APIService name.");
     for (const auto& [name, object] : objects_.objects()) unavailable.add(metric_label("name", name), is_available(*object) ? 0 : 1);
-    const MetricFamily total(out, "aggregator_unavailable_apiservice_total", "counter",
-                             "Counter of APIServices which are marked as unavailable broken down by APIService name and reason.");
-    for (const auto& [key, times] : unavailable_)
-        total.add(metric_label("name", key.first) + "," + metric_label("reason", key.second), times);
+    unavailable_.append(out);
 }
 
 }  // namespace porthole::apiserver

@@ -8,6 +8,7 @@
 #include "apiserver/aggregation/availability.h"
 #include "apiserver/aggregation/local_api_services.h"
 #include "apiserver/aggregation/remote_discovery.h"
+#include "apiserver/aggregation/unavailable_counts.h"
 #include "apiserver/handlers/request_context.h"
 #include "runtime/random.h"
 #include "runtime/scope.h"
@@ -89,7 +90,7 @@ private:
     Event local_changed_;
     client::Client* client_ = nullptr;  ///< since start()
     std::map<std::string, std::shared_ptr<Remote>, std::less<>> remotes_;
-    std::map<std::pair<std::string, std::string>, std::uint64_t> unavailable_;  ///< how often: by name and reason
+    UnavailableCounts unavailable_;
     Scope scope_;
 };
 

@@ -178,6 +178,31 @@ TEST_F(Http2Pair, TakesOnlyAPartOfABodyThatNobodyAsksFor) {
     EXPECT_EQ(run(ask(client, head("POST", "/"), std::string(3'000'000, 'x')))->code, 200) << "others are not held up";
 }
 
+TEST_F(Http2Pair, HoldsNoMoreUnfinishedBodiesOfAConnectionThanAllowed) {
+    std::vector<std::shared_ptr<Http2Request>> requests;
+    for (int i = 0; i < 8; ++i) {
+        requests.push_back(client->open(head("POST", "/"), true).value());
+        requests.back()->queue(bytes(std::string(2'500'000, 'x')));
+        loop.run_ready();
+        EXPECT_LE(bodies.verified, 16u << 20);
+    }
+    for (int i = 6; i < 8; ++i) {
+        EXPECT_TRUE(run(requests[i]->wait_for_head()));
+        EXPECT_EQ(requests[i]->code(), 429);
+    }
+    EXPECT_EQ(get("/")->code, 200) << "the connection stays";
+    for (int i = 0; i < 6; ++i) {
+        requests[i]->end_sending();
+        EXPECT_TRUE(run(requests[i]->wait_for_head()));
+        EXPECT_EQ(requests[i]->code(), 200);
+        EXPECT_TRUE(run(read_all(requests[i])));
+    }
+    EXPECT_EQ(bodies.verified, 0u);
+    const auto next = run(ask(client, head("POST", "/"), std::string(2'500'000, 'x')));
+    ASSERT_TRUE(next);
+    EXPECT_EQ(next->code, 200);
+}
+
 TEST_F(Http2Pair, ResetsAStreamOfWhichThePeerTakesNothing) {
     auto request = client->open(head("GET", "/endless"), false).value();
     loop.advance(59s);
