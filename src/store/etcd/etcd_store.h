@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@ struct EtcdStoreOptions {
     std::string prefix = "/registry";                  ///< of all keys; without a trailing slash
     Store::Options history;                            ///< the part kept in memory; its quota is not used
     Duration compact_every = std::chrono::minutes(5);  ///< older revisions are compacted in etcd; zero: another program does that
+    std::size_t largest_revision = 256 << 20;          ///< bytes of the events of one revision: a Txn has at most some megabytes
 };
 
 /// The state below a prefix of an etcd, which other servers may read and write at the same time. Revisions are etcd's. A write is one Txn.

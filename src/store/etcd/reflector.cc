@@ -10,8 +10,6 @@
 namespace porthole::store::etcd {
 namespace {
 
-/// Bytes of the events of one revision that come in several messages: a Txn has at most some megabytes.
-constexpr std::size_t LargestRevision = 256 << 20;
 /// A watch that says nothing for so long is compared with etcd; the time grows up to the longest while nothing comes of it, as where
 /// only keys outside of the prefix are written. What etcd has may take so long to arrive.
 constexpr Duration SilentTime = std::chrono::seconds(5), LongestSilence = std::chrono::minutes(2), DelayTime = std::chrono::seconds(2);
@@ -25,10 +23,11 @@ Revision revision_of(std::int64_t number) { return Revision(static_cast<std::uin
 
 }  // namespace
 
-Reflector::Reflector(Seams seams, std::string prefix, Callback arrived)
+Reflector::Reflector(Seams seams, std::string prefix, std::size_t largest_revision, Callback arrived)
     : seams_(std::move(seams)),
       prefix_(std::move(prefix)),
       range_end_(end_of_prefix(prefix_)),
+      largest_revision_(largest_revision),
       arrived_(std::move(arrived)),
       watching_(seams_.loop) {}
 
@@ -246,7 +245,10 @@ Task<> Reflector::watch() {
 
 Task<> Reflector::take(WatchResponse response) {
     for (const WatchEvent& event : response.events) held_bytes_ += event.kv.key.size() + event.kv.value.size() + sizeof event;
-    if (held_bytes_ > LargestRevision) co_return Error(Reason::InternalError, "etcd has sent a revision that is too large");
+    if (held_bytes_ > largest_revision_) {
+        must_load_ = true;  // the next watch would begin with the same revision
+        co_return Error(Reason::InternalError, "etcd has sent a revision that is too large");
+    }
     std::ranges::move(response.events, std::back_inserter(held_));
     if (held_.empty()) {  // everything up to there has been delivered
         const Revision reached = revision_of(response.header.revision);

@@ -27,8 +27,9 @@ public:
         StoredForm& form;
         VisibleState& visible;
     };
-    /// `prefix` has no trailing slash. `arrived` is called when something may have become visible.
-    Reflector(Seams seams, std::string prefix, Callback arrived);
+    /// `prefix` has no trailing slash. A revision whose events have more than `largest_revision` bytes is not followed: everything is
+    /// loaded again. `arrived` is called when something may have become visible.
+    Reflector(Seams seams, std::string prefix, std::size_t largest_revision, Callback arrived);
 
     /// The first load. Errors: those of Client.
     Task<> load();
@@ -72,6 +73,7 @@ private:
 
     const Seams seams_;
     const std::string prefix_, range_end_;
+    const std::size_t largest_revision_;
     Callback arrived_;
     std::uint64_t cluster_id_ = 0;
     std::size_t loads_ = 0, heard_ = 0;  ///< heard: number of watch messages
