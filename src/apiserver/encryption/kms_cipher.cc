@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "apiserver/encryption/kms_messages.h"
+#include "base/lru_map.h"
 #include "net/grpc/grpc.h"
 #include "net/tls/crypto.h"
 #include "runtime/component_thread.h"
@@ -116,9 +117,9 @@ private:
     std::string failure_;  ///< of the last question; "" when it was answered well
 
     mutable std::mutex mutex_;
-    Write write_;                               ///< by mutex_
-    std::map<std::string, std::string> seeds_;  ///< by seed_name(); by mutex_
-    std::map<std::string, Failure> failures_;   ///< by seed_name(), "" for the plug-in as a whole; by mutex_
+    Write write_;                              ///< by mutex_
+    LruMap<std::string> seeds_{MostSeeds};     ///< by seed_name(); by mutex_
+    std::map<std::string, Failure> failures_;  ///< by seed_name(), "" for the plug-in as a whole; by mutex_
 };
 
 Result<void> KmsCipher::ready_locked() const {
@@ -166,7 +167,7 @@ Result<std::string> KmsCipher::seed_of(const Encrypted& source) {
     const std::string name = seed_name(source);
     {
         const std::lock_guard lock(mutex_);
-        if (const auto known = seeds_.find(name); known != seeds_.end()) return known->second;
+        if (const std::string* known = seeds_.find(name)) return *known;
         if (const Failure* failed = recent_failure_locked(name)) return Error(Reason::InternalError, failed->why);
     }
     auto seed = wait_for<std::string>(thread_.loop(), [&] { return decrypt(source); });
@@ -177,8 +178,7 @@ Result<std::string> KmsCipher::seed_of(const Encrypted& source) {
     }
     failures_.erase("");
     failures_.erase(name);
-    if (seeds_.size() >= MostSeeds) seeds_.clear();
-    return seeds_[name] = *std::move(seed);
+    return seeds_.put(name, *std::move(seed));
 }
 
 const KmsCipher::Failure* KmsCipher::recent_failure_locked(const std::string& name) const {
@@ -230,7 +230,7 @@ Task<> KmsCipher::new_seed(std::string key_id) {
     // The plug-in is between two keys: the next question will find one.
     if (write.source.key_id != key_id) log_.warn("the KMS plug-in encrypts with another key than its status says", {{"provider", name_}});
     const std::lock_guard lock(mutex_);
-    seeds_[seed_name(write.source)] = write.seed;
+    seeds_.put(seed_name(write.source), write.seed);
     write_ = std::move(write);
     co_return {};
 }

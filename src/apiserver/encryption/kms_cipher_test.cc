@@ -10,6 +10,7 @@
 #include "apiserver/encryption/kms_messages.h"
 #include "net/grpc/grpc.h"
 #include "net/http/http_server.h"
+#include "net/tls/crypto.h"
 #include "runtime/asio_loop.h"
 
 namespace porthole::apiserver {
@@ -115,6 +116,31 @@ TEST(KmsCipherTest, OneCallServesAllWritesAndOneAllReads) {
     EXPECT_EQ(again->open(first, "/a")->key, key);
     EXPECT_EQ(again->write_key(), key) << "the plug-in's key is the same, so nothing is stale";
     EXPECT_EQ(again->open(first, "/b").error().message, "cipher: message authentication failed");
+}
+
+TEST(KmsCipherTest, SoManySeedsAreRemembered) {
+    Plugin plugin;
+    const auto cipher = cipher_of(plugin);
+    const auto open = [&](int number) {
+        std::string key = std::to_string(number) + std::string(32, 'k');
+        key.resize(32);
+        const std::string encrypted(key.rbegin(), key.rend());
+        const kms::EncryptedObject object{
+            .data = net::seal_aes_gcm(key, "value", "/a"),
+            .source = {.ciphertext = encrypted, .key_id = "key-1", .annotations = {{"version.example.com", "1"}}}};
+        const auto opened = cipher->open(kms::encode_object(object), "/a");
+        ASSERT_TRUE(opened) << opened.error().message;
+        EXPECT_EQ(opened->bytes, "value");
+    };
+    for (int i = 0; i < 4096; ++i) open(i);
+    open(0);
+    EXPECT_EQ(plugin.decrypted, 4096) << "it is remembered";
+    open(4096);
+    open(0);
+    EXPECT_EQ(plugin.decrypted, 4097) << "it was used a moment ago";
+    open(1);
+    EXPECT_EQ(plugin.decrypted, 4098) << "the least recently used one was forgotten";
+    EXPECT_EQ(cipher->open(cipher->seal("own", "/b")->bytes, "/b")->bytes, "own");
 }
 
 TEST(KmsCipherTest, APluginThatIsNotWellRefusesWrites) {
