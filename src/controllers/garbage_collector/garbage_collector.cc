@@ -36,6 +36,14 @@ Result<client::InformerCore::Codec::Decoded> decode_item(std::string_view json) 
     return client::InformerCore::Codec::Decoded{std::move(item), std::move(key), std::move(version)};
 }
 
+/// Different for each owner, whatever its reference contains.
+std::string text_of(const Identity& identity, const Uid& uid) {
+    std::string text;
+    for (const std::string* field : {&identity.api_version, &identity.kind, &identity.key.namespace_, &identity.key.name, &uid})
+        text += std::to_string(field->size()) + ":" + *field;
+    return text;
+}
+
 std::shared_ptr<const Item> typed(const client::InformerCore::Object& object) { return std::static_pointer_cast<const Item>(object); }
 
 bool is_event(const client::DiscoveredResource& resource) {
@@ -85,7 +93,8 @@ GarbageCollector::GarbageCollector(Context& context)
       context_(context),
       events_(context.events.get("garbage-collector-controller")),
       graph_({.check = [this](const Uid& uid) { queue().add({CheckQueue, uid}); },
-              .orphan = [this](const Uid& uid) { queue().add({OrphanQueue, uid}); }}) {}
+              .orphan = [this](const Uid& uid) { queue().add({OrphanQueue, uid}); }}),
+      absent_(AbsentRemembered) {}
 
 GarbageCollector::~GarbageCollector() = default;
 
@@ -155,7 +164,7 @@ Task<> GarbageCollector::check(Uid uid) {
     if (!node) co_return {};
     if (!live || live->uid != uid) {
         // The watch will say so, too, but not of an owner that was never there.
-        absent_[{identity, uid}] = loop().now();
+        absent_.put(text_of(identity, uid), {});
         // A reference may have named it wrongly, and the watch may have shown it since.
         if (node->identity() == identity) graph_.removed(uid);
         co_return {};
@@ -280,10 +289,6 @@ void GarbageCollector::tell_of_wrong_namespace(const Identity& item, const Owner
 
 /// nullopt when there is no such owner: the name is taken by another object, or the reference leads to another namespace.
 Task<std::optional<ObjectMeta>> GarbageCollector::look_up_owner(Identity item, OwnerReference owner, const Listed& listed) {
-    constexpr Duration Remembered = std::chrono::minutes(10);
-    if (absent_.size() > AbsentRemembered)
-        std::erase_if(absent_, [&](const auto& entry) { return loop().now() - entry.second > Remembered; });
-    if (absent_.size() > AbsentRemembered) absent_.clear();
     const client::DiscoveredResourcePtr resource = find_resource(owner.api_version, owner.kind);
     if (!resource) co_return Error(Reason::NotFound, "no kind " + owner.kind + " in " + owner.api_version);
     if (const auto list = listed.find(resource->name()); list != listed.end()) {
@@ -292,11 +297,10 @@ Task<std::optional<ObjectMeta>> GarbageCollector::look_up_owner(Identity item, O
         co_return is_it ? std::optional(found->second) : std::nullopt;
     }
     Identity identity{owner.api_version, owner.kind, {resource->namespaced ? item.key.namespace_ : "", owner.name}};
-    if (absent_.contains({identity, owner.uid})) co_return std::optional<ObjectMeta>();
+    if (absent_.find(text_of(identity, owner.uid))) co_return std::optional<ObjectMeta>();
     CO_TRY(std::optional<ObjectMeta> found, co_await read(identity));
     if (found && found->uid != owner.uid) found.reset();
-    // This may be remembered: an object of that uid will never come to be there again.
-    if (!found) absent_[{std::move(identity), owner.uid}] = loop().now();
+    if (!found) absent_.put(text_of(identity, owner.uid), {});
     co_return std::move(found);
 }
 

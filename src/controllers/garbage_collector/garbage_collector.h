@@ -4,8 +4,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
+#include "base/lru_map.h"
 #include "client/discovery.h"
 #include "client/informers/controller.h"
 #include "controllers/framework/context.h"
@@ -65,9 +67,9 @@ private:
     Context& context_;
     client::EventRecorder& events_;
     garbage::Graph graph_;
-    std::map<std::string, std::unique_ptr<Watcher>> watchers_;                    ///< by resource name
-    std::vector<client::DiscoveredResourcePtr> resources_;                        ///< including those that cannot be watched
-    std::map<std::pair<garbage::Identity, garbage::Uid>, MonotonicTime> absent_;  ///< owners that do not exist, and when that was found
+    std::map<std::string, std::unique_ptr<Watcher>> watchers_;  ///< by resource name
+    std::vector<client::DiscoveredResourcePtr> resources_;      ///< including those that cannot be watched
+    LruMap<std::monostate> absent_;                             ///< owners that do not exist: an object of a uid does not come back
     Event ready_;
 };
 

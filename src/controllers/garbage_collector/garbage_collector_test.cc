@@ -293,6 +293,34 @@ TEST_F(GarbageCollectorTest, ManyInventedOwnersAreLookedForInOneList) {
     EXPECT_LT(api.requests().size(), 20u);
 }
 
+TEST_F(GarbageCollectorTest, SoManyAbsentOwnersAreRemembered) {
+    const auto one = put<ConfigMap>("one");
+    begin();
+    // Objects of 45 owners each that do not exist: first each owner is looked for, then the objects ask for them.
+    const auto requests_for = [&](int objects, const std::string& name) {
+        api.clear_requests();
+        for (int i = 0; i < objects; ++i) {
+            ConfigMap object;
+            object.metadata.namespace_ = "ns";
+            object.metadata.name = name + std::to_string(i);
+            object.metadata.owner_references = {objects::controller_reference(one)};
+            for (int j = 0; j < 45; ++j) {
+                const std::string owner = object.metadata.name + "-" + std::to_string(j);
+                object.metadata.owner_references.push_back({.api_version = "v1", .kind = "ConfigMap", .name = owner, .uid = owner});
+            }
+            api.put(object);
+        }
+        pass(1min);
+        for (int i = 0; i < objects; ++i)
+            EXPECT_EQ(api.find<ConfigMap>({"ns", name + std::to_string(i)})->metadata.owner_references.size(), 1u);
+        return std::ranges::count_if(api.requests(), [&](const auto& seen) {
+            return seen.method == "GET" && seen.path.find("/" + name) != seen.path.npos && seen.path.find('-') != seen.path.npos;
+        });
+    };
+    EXPECT_EQ(requests_for(10, "few"), 450);
+    EXPECT_GT(requests_for(20, "many"), 900) << "some were forgotten, and looked for again";
+}
+
 TEST_F(GarbageCollectorTest, AFewOwnersThatAreSharedWithAnObjectOfManyAreLookedUp) {
     ConfigMap many, few;
     many.metadata.namespace_ = few.metadata.namespace_ = "ns";
