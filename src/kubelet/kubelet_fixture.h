@@ -41,6 +41,7 @@ struct KubeletTest : testing::Test {
         config.static_pod_directory = "/etc/manifests";
         config.cluster_dns = {"10.96.0.10"};
         config.feature_gates = gates;
+        config.parallel_image_pulls = parallel_image_pulls;
         config.identify_pod_os = identify_pod_os;
         if (host.facts.operating_system == "windows") config.eviction.memory_available = 0;  // as its options do
         kubelet = std::make_unique<Kubelet>(config, KubeletDependencies{.loop = loop,
@@ -107,6 +108,7 @@ struct KubeletTest : testing::Test {
     PluginConnector* plugins = nullptr;
     bool identify_pod_os = true;
     std::int64_t max_pods = 110;
+    std::size_t parallel_image_pulls = 1;
     std::string sandbox_image;
     std::unique_ptr<Kubelet> kubelet;
     std::unique_ptr<Scope> scope;

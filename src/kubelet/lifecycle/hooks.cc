@@ -12,9 +12,8 @@ Task<> run_exec(RuntimeService& runtime, const core::ExecAction& action, std::st
     request.cmd = action.command;
     request.timeout = std::chrono::ceil<std::chrono::seconds>(limit).count();
     CO_TRY(const auto ended, co_await runtime.exec_sync(std::move(request)));
-    if (ended.exit_code != 0) {
-        co_return Error(Reason::Unknown, "command exited with " + std::to_string(ended.exit_code) + ": " + ended.stdout + ended.stderr);
-    }
+    if (ended.exit_code != 0)
+        co_return Error(Reason::Unknown, "command exited with " + std::to_string(ended.exit_code) + ": " + kept_output(ended));
     co_return {};
 }
 

@@ -10,7 +10,6 @@ namespace porthole::kubelet {
 namespace {
 
 constexpr int TriesOnError = 3;
-constexpr std::size_t OutputLimit = 10 << 10;
 constexpr Duration StartPhase = std::chrono::seconds(10);
 
 const schema::Box<core::Probe>& probe_of(const core::Container& container, ProbeType type) {
@@ -75,6 +74,11 @@ Result<HttpTarget> http_target(const core::HTTPGetAction& action, const core::Co
     target.path = action.path.starts_with('/') ? action.path : "/" + action.path;
     for (const core::HTTPHeader& header : action.http_headers) target.headers.emplace_back(header.name, header.value);
     return target;
+}
+
+std::string kept_output(const cri::ExecSyncResponse& ended) {
+    constexpr std::size_t OutputLimit = 10 << 10;
+    return (ended.stdout.substr(0, OutputLimit) + ended.stderr.substr(0, OutputLimit)).substr(0, OutputLimit);
 }
 
 struct ProbeManager::Worker {
@@ -291,9 +295,7 @@ Task<ProbeOutcome> ProbeManager::call_exec(std::shared_ptr<Worker> worker) {
         co_return ProbeOutcome{.output = "command timed out: \"" + command + "\" timed out after " + std::to_string(seconds) + "s"};
     }
     if (!ended) co_return std::move(ended).error();
-    ProbeOutcome outcome{.success = ended->exit_code == 0, .output = ended->stdout + ended->stderr};
-    if (outcome.output.size() > OutputLimit) outcome.output.resize(OutputLimit);
-    co_return outcome;
+    co_return ProbeOutcome{.success = ended->exit_code == 0, .output = kept_output(*ended)};
 }
 
 }  // namespace porthole::kubelet

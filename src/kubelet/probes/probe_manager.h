@@ -62,5 +62,7 @@ private:
 Result<std::uint16_t> resolve_port(const IntOrString& port, const core::Container& container);
 /// The target of a container's HTTP handler.
 Result<HttpTarget> http_target(const core::HTTPGetAction& action, const core::Container& container, const std::string& pod_address);
+/// The part of a probe's or hook's output that is kept: 10 KiB.
+std::string kept_output(const cri::ExecSyncResponse& ended);
 
 }  // namespace porthole::kubelet

@@ -298,6 +298,42 @@ TEST_F(VolumesTest, WorkersLookIntoVolumesAndRemoveWhatContainersLeave) {
     EXPECT_FALSE(files.exists("/k/pods/u"));
 }
 
+TEST_F(VolumesTest, FewSubPathsAreBoundAtATimeInVolumesOfOtherServers) {
+    std::string volume_mounts;
+    for (int i = 0; i < 12; ++i)
+        volume_mounts += R"({"name":"nfs","mountPath":"/m)" + std::to_string(i) + R"(","subPath":"s)" + std::to_string(i) + R"("},)";
+    volume_mounts += R"({"name":"own","mountPath":"/own","subPath":"s"})";
+    ASSERT_TRUE(mounts(R"({"volumes":[{"name":"nfs","nfs":{"server":"s","path":"/"}},{"name":"own","emptyDir":{}}],"containers":[
+        {"name":"c","volumeMounts":[)" +
+                       volume_mounts + "]}]}"));
+    BusyWorkers workers(loop);
+    const VolumeHost slow_host = host_with(workers, programs);
+    VolumeManager busy = manager_on(slow_host);
+    Scope scope(loop);
+    int bound = 0;
+    std::vector<core::Container> containers;
+    for (const core::VolumeMount& mount : pod->spec.containers[0].volume_mounts) {
+        containers.emplace_back().name = "c" + std::to_string(containers.size());
+        containers.back().volume_mounts = {mount};
+    }
+    for (const core::Container& container : containers)
+        scope.spawn([](VolumeManager& busy, VolumesTest& test, const core::Container& container, int& bound) -> Task<> {
+            const MountedVolumes volumes = *test.manager.find_mounted("u");
+            CO_TRY_VOID(co_await busy.mounts_for(*test.pod, container, volumes, {}, false));
+            ++bound;
+            co_return {};
+        }(busy, *this, container, bound));
+    loop.advance(1s);
+    EXPECT_EQ(workers.held.size(), 9u) << "eight, and that of a volume of this machine";
+    workers.release();
+    loop.advance(1s);
+    EXPECT_EQ(bound, 9);
+    EXPECT_EQ(workers.held.size(), 4u);
+    workers.release();
+    loop.advance(1s);
+    EXPECT_EQ(bound, 13);
+}
+
 TEST_F(VolumesTest, ASubPathThatCannotBeMadeIsNamed) {
     mounter.refusal = "Read-only file system";
     const auto result = mounts(
