@@ -1,6 +1,7 @@
 #include "dns/server.h"
 
 #include "base/result.h"
+#include "dns/stream_messages.h"
 #include "net/acceptor.h"
 #include "net/datagram.h"
 #include "runtime/asio_loop.h"
@@ -9,37 +10,9 @@ namespace porthole::dns {
 
 namespace {
 
-using namespace std::chrono_literals;
 using Stream = std::unique_ptr<net::ByteStream>;
 
 constexpr std::size_t MaxWaiting = 1024, MaxConnections = 128;
-constexpr Duration IdleLimit = 10s;
-
-Task<> read_exactly(net::ByteStream& stream, std::string& into) {
-    std::size_t have = 0;
-    while (have < into.size()) {
-        CO_TRY(const std::size_t count, co_await stream.read(std::span(into).subspan(have)));
-        if (count == 0) co_return Error(Reason::Unavailable, "connection ended");
-        have += count;
-    }
-    co_return {};
-}
-
-/// Messages over TCP have their length before them.
-Task<std::string> read_message(net::ByteStream& stream) {
-    std::string length(2, '\0');
-    CO_TRY_VOID(co_await read_exactly(stream, length));
-    std::string message(message_id(length), '\0');
-    CO_TRY_VOID(co_await read_exactly(stream, message));
-    co_return std::move(message);
-}
-
-Task<> write_message(net::ByteStream& stream, std::string message) {
-    const auto size = static_cast<std::uint16_t>(message.size());
-    message.insert(0, {static_cast<char>(size >> 8), static_cast<char>(size)});
-    CO_TRY_VOID(co_await stream.write(message));
-    co_return {};
-}
 
 class SocketUpstream final : public Upstream {
 public:
@@ -117,21 +90,15 @@ struct DnsServer::Impl {
 
     Task<> serve_connection(net::Accepted accepted) {
         const auto address = IpAddress::parse(accepted.peer.address);
-        co_return co_await answer_all(*accepted.stream, address && knows(*address));
+        const bool known = address && knows(*address);
+        co_return co_await answer_stream(*accepted.stream,
+                                         [this, known](std::string query) { return answer_message(std::move(query), known); });
     }
-    /// Until the client ends or falls silent.
-    Task<> answer_all(net::ByteStream& stream, bool known) {
-        for (;;) {
-            CO_TRY(const std::string message, co_await with_timeout(read_message(stream), IdleLimit, "reading a query"));
-            auto answer = answer_now(message, DnsTransport::Tcp, known);
-            if (!answer.reply) {
-                CO_TRY(answer.reply, co_await resolver.answer_later(*std::move(answer.later), DnsTransport::Tcp));
-            }
-            if (answer.reply->empty()) co_return {};
-            CO_TRY_VOID(co_await with_timeout(write_message(stream, *std::move(answer.reply)), IdleLimit, "writing a reply"));
-        }
+    Task<std::string> answer_message(std::string message, bool known) {
+        auto answer = answer_now(message, DnsTransport::Tcp, known);
+        if (!answer.reply) co_return co_await resolver.answer_later(*std::move(answer.later), DnsTransport::Tcp);
+        co_return *std::move(answer.reply);
     }
-
     AsioLoop& loop;
     Resolver& resolver;
     std::function<bool(const IpAddress&)> knows;

@@ -28,8 +28,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr Duration JoinLimit = 5min;  ///< the life of a host's token; a join that takes as long has failed
-
 class NoReport final : public ProgressReport {
     void begin(const std::string&) override {}
     void done(const std::string&) override {}
@@ -129,7 +127,6 @@ SystemTime Supervisor::reports_since(const std::string& process) const {
 
 Task<> Supervisor::bring_up(NodeHost node) { return node.is_windows() ? bring_up_windows(node) : bring_up_linux(node); }
 
-/// As long as nobody has come in by it, a token lets anyone who knows it become any node: it is there for the time of the join only.
 Task<> Supervisor::join_own(EmulatedHost& host, std::string node_name) {
     CO_TRY(const std::string ca_hash, api_.pki().ca_hash());
     CO_TRY(const ApiServerProcess server, co_await api_.find_server());
@@ -139,16 +136,11 @@ Task<> Supervisor::join_own(EmulatedHost& host, std::string node_name) {
     config.key_pem = api_.identity().key_pem;
     CO_TRY(const auto transport, client::make_http_transport(loop_, config, std::string("porthole-supervisor/") + PortholeVersion));
     client::Client client(*transport);
-    CO_TRY(const std::string token, co_await create_bootstrap_token(client, loop_.wall_now() + JoinLimit, "join of " + node_name));
     // Of several servers the host learns the others from the cluster.
     const std::string target_url = cluster_.has_several_servers() ? config.server : cluster_.server_url();
-    const ForeignCluster target{.server = target_url, .token = token, .ca_hash = ca_hash};
-    auto joined = co_await host.join(target, cluster_.options.backend);
-    if (is_cancelled(joined)) co_return joined;
-    const auto removed = co_await remove_bootstrap_token(client, token);
-    if (!removed && removed.error().reason != Reason::NotFound)
-        log_.warn("the token of a join is left until it expires", {{"node", node_name}, {"error", removed.error().message}});
-    co_return joined;
+    co_return co_await join_by_token(loop_, client, node_name, log_, [&](std::string token) {
+        return host.join({.server = target_url, .token = std::move(token), .ca_hash = ca_hash}, cluster_.options.backend);
+    });
 }
 
 Task<> Supervisor::bring_up_windows(NodeHost node) {

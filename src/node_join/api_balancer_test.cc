@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <array>
+
 #include "node_join/identity.h"
 #include "runtime/asio_loop.h"
+#include "runtime/run_task.h"
 
 namespace porthole::node_join {
 namespace {
@@ -67,6 +70,51 @@ TEST_F(ApiBalancerTest, ANodeWhoseKubeconfigNamesAServerHasNone) {
         ASSERT_TRUE(none) << url;
         EXPECT_FALSE(*none) << url;
     }
+}
+
+/// Sends back what arrives.
+Task<> echo(std::unique_ptr<net::ByteStream> stream) {
+    std::array<char, 4096> buffer;
+    for (;;) {
+        CO_TRY(const std::size_t count, co_await stream->read(buffer));
+        if (count == 0) co_return {};
+        CO_TRY_VOID(co_await stream->write({buffer.data(), count}));
+    }
+}
+
+/// A new connection to the balancer, if a server is behind it.
+Task<std::unique_ptr<net::ByteStream>> connect_to_echo(AsioLoop& loop, std::uint16_t port) {
+    CO_TRY(auto stream, co_await net::connect_socket(loop, {.host = BalancerAddress, .port = port}));
+    CO_TRY_VOID(co_await stream->write("x"));
+    std::array<char, 1> answer;
+    CO_TRY(const std::size_t count, co_await stream->read(answer));
+    if (count == 0) co_return Error(Reason::Unavailable, "closed");
+    co_return std::move(stream);
+}
+
+TEST_F(ApiBalancerTest, TakesNoMoreConnectionsThanAllowed) {
+    net::Acceptor server(loop, 1000, [](net::Accepted accepted) { return echo(std::move(accepted.stream)); }, log);
+    auto listener = net::Listener::tcp(loop, "127.0.0.1", 0).value();
+    const std::string url = "https://127.0.0.1:" + std::to_string(listener->port());
+    server.add(std::move(listener));
+    const std::uint16_t port = net::Listener::tcp(loop, BalancerAddress, 0).value()->port();  // free from now on
+    name_server("https://127.0.0.1:" + std::to_string(port));
+    ASSERT_TRUE(files->write((folder / "servers").string(), "given " + url + "\n", 0600));
+    const auto balancer = this->balancer().value();
+    balancer->start();
+    std::vector<std::unique_ptr<net::ByteStream>> connections;
+    for (int i = 0; i < 256; ++i) {
+        auto opened = run_task(loop, connect_to_echo(loop, port));
+        ASSERT_TRUE(opened) << i << " " << opened.error().message;
+        connections.push_back(std::move(*opened));
+    }
+    for (int i = 0; i < 5; ++i) EXPECT_FALSE(run_task(loop, connect_to_echo(loop, port)));
+    connections.pop_back();
+    Result<std::unique_ptr<net::ByteStream>> next = Error(Reason::Unavailable, "");
+    for (int i = 0; i < 1000 && !next; ++i) next = run_task(loop, connect_to_echo(loop, port));  // once its end has been seen
+    EXPECT_TRUE(next);
+    EXPECT_TRUE(run_task(loop, balancer->close()));
+    EXPECT_TRUE(run_task(loop, server.close()));
 }
 
 }  // namespace

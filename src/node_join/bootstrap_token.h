@@ -1,7 +1,9 @@
 #pragma once
+#include <functional>
 #include <optional>
 #include <string>
 
+#include "base/log.h"
 #include "client/client.h"
 
 namespace porthole::node_join {
@@ -15,5 +17,10 @@ Task<std::string> create_bootstrap_token(client::Client& client, std::optional<S
 
 /// Deletes it, or its id alone. Error: NotFound.
 Task<> remove_bootstrap_token(client::Client& client, std::string token);
+
+/// Calls `join` with a token for the node. Until it is used, a token lets anyone who knows it become any node: it is removed after the
+/// join, whether that has succeeded or not, and if it cannot be removed, it expires five minutes after its creation. `client` outlives the
+/// task. Errors: the API's; the join's.
+Task<> join_by_token(EventLoop& loop, client::Client& client, std::string node, Logger log, std::function<Task<>(std::string token)> join);
 
 }  // namespace porthole::node_join

@@ -67,6 +67,14 @@ TEST(ServerList, TakesTheAddressesOfSlices) {
     EXPECT_THAT(servers_of({}), IsEmpty());
 }
 
+TEST(ServerList, TakesNoMoreServersThanANodeKnows) {
+    std::vector<std::string> many;
+    for (int i = 0; i < 200; ++i) many.push_back("10.0.0." + std::to_string(i));
+    const auto urls = servers_of({slice(many), slice(many)});
+    EXPECT_EQ(urls.size(), 64U);
+    EXPECT_EQ(urls.front(), "https://10.0.0.0:6443");
+}
+
 TEST(ServerDirectory, KeepsWhatWasGivenAndForgetsWhatTheClusterDoesNotNameAnyMore) {
     ServerDirectory directory({{"https://given", true, ""}, {"https://old", false, "ready"}});
     EXPECT_THAT(directory.listed(), ElementsAre("https://given", "https://old"));
