@@ -163,6 +163,67 @@ TEST(LargeLists, LeaveTheThreadToOthersWhileTheyAreSelected) {
     ASSERT_TRUE(sim::run(loop, api->close()));
 }
 
+/// A watcher that counts how often it is sent something.
+struct WatcherOfAll final : net::KeptAnswer {
+    Task<> write(net::Bytes piece) override {
+        ++pieces;
+        return net::KeptAnswer::write(std::move(piece));
+    }
+    int pieces = 0;
+};
+
+/// Clients that create config maps, and others that watch them, on a thread for which there is more work than it does in a turn.
+class BusyWatches : public testing::Test {
+protected:
+    void SetUp() override { ASSERT_TRUE(sim::run(loop, api->start())); }
+    void TearDown() override {
+        for (TaskContext& context : contexts) context.cancel();
+        loop.run_ready();
+        ASSERT_TRUE(sim::run(loop, api->close()));
+    }
+    void begin(net::HttpRequest request, net::HttpResponder& answer, std::function<void()> ended) {
+        request.path = ConfigMaps;
+        start_task(api->server().handle_as(loopback_user(), std::move(request), answer), contexts.emplace_back(working),
+                   [ended = std::move(ended)](const Result<void>&) { ended(); });
+    }
+    void watch() {
+        begin({.method = "GET", .query = "watch=true&resourceVersion=0"}, watchers.emplace_back(), [] {});
+    }
+    /// One after the other.
+    void create(int number) {
+        if (number == 0) return;
+        begin({.method = "POST", .body = R"({"metadata":{"name":"a)" + std::to_string(created++) + "\"}}"}, answers.emplace_back(),
+              [this, number] { loop.post([this, number] { create(number - 1); }); });
+    }
+
+    sim::SimLoop loop;
+    WorkingLoop working{loop};
+    sim::SimWorkerPool pool{loop};
+    SeededRandom random{1};
+    store::MemoryDisk disk;
+    std::unique_ptr<ApiServer> api = *ApiServer::open({working, pool, random, Logger(make_null_sink(), "test")},
+                                                      std::make_unique<store::MemoryEngine>(disk), example_options());
+    std::list<TaskContext> contexts;
+    std::list<net::KeptAnswer> answers;
+    std::list<WatcherOfAll> watchers;
+    int created = 0;
+};
+
+TEST_F(BusyWatches, TellTogetherWhatHasComeBeforeTheirTurn) {
+    constexpr int Watchers = 16, Clients = 4, Creates = 20;
+    for (int i = 0; i < Watchers; ++i) watch();
+    loop.run_ready();
+    for (int i = 0; i < Clients; ++i) create(Creates);
+    loop.run_ready();
+    int pieces = 0;
+    for (const WatcherOfAll& one : watchers) {
+        pieces += one.pieces;
+        EXPECT_EQ(one.body, watchers.front().body) << "each is told the same in the same order";
+    }
+    EXPECT_THAT(watchers.front().body, testing::HasSubstr("\"name\":\"a79\""));
+    EXPECT_LT(pieces, 2 * Watchers) << "not for each of " << Clients * Creates;
+}
+
 TEST_F(Lists, AreTheSameInEveryForm) {
     const auto listed = [&](std::string_view accept, std::string_view query = "") {
         const Answer answer = call("GET", Pods + std::string(query), "", "", std::string(accept));

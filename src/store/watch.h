@@ -31,9 +31,16 @@ public:
     Watch& operator=(Watch&&) noexcept;
     ~Watch();
 
+    static constexpr std::size_t Batch = 512;
+
     /// Waits for the next events; never empty, at most `limit`. One caller at a time.
     /// Errors: Expired ("too old resource version: 5 (9)"), ServiceUnavailable if the store closes, Cancelled.
-    Task<std::vector<EventPtr>> next(std::size_t limit = 512);
+    Task<std::vector<EventPtr>> next(std::size_t limit = Batch);
+    /// The same in two steps, for a reader that has to wait for its turn in between: what comes meanwhile is taken, too. Waits until there
+    /// may be events. Error: Cancelled.
+    Task<> wait();
+    /// Takes what there is, which may be nothing. Errors: Expired, ServiceUnavailable.
+    Result<std::vector<EventPtr>> take(std::size_t limit = Batch);
     /// Everything that matches has been delivered up to this revision; used for bookmarks.
     Revision revision() const;
 

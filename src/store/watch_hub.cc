@@ -153,14 +153,23 @@ Revision WatchHub::delivered(const Watcher& watcher) const {
     return std::max(revision, watcher.request.after);
 }
 
-Task<std::vector<EventPtr>> WatchHub::take(std::shared_ptr<Watcher> watcher, std::size_t limit) {
+Result<std::vector<EventPtr>> WatchHub::take(Watcher& watcher, std::size_t limit) {
     CHECK(limit > 0);
+    if (!watcher.hub) return Error(Reason::ServiceUnavailable, "the store is closing");
+    return watcher.hub->take_now(watcher, limit);
+}
+
+Task<std::vector<EventPtr>> WatchHub::next(std::shared_ptr<Watcher> watcher, std::size_t limit) {
     for (;;) {
-        if (!watcher->hub) co_return Error(Reason::ServiceUnavailable, "the store is closing");
-        CO_TRY(auto events, watcher->hub->take_now(*watcher, limit));
+        CO_TRY(auto events, take(*watcher, limit));
         if (!events.empty()) co_return std::move(events);
         CO_TRY_VOID(co_await watcher->waiting.wait());
     }
+}
+
+Task<> WatchHub::wait(std::shared_ptr<Watcher> watcher) {
+    if (watcher->hub && !watcher->behind && watcher->queue.empty()) CO_TRY_VOID(co_await watcher->waiting.wait());
+    co_return {};
 }
 
 Watch::Watch(std::shared_ptr<Watcher> watcher) : watcher_(std::move(watcher)) {}
@@ -173,7 +182,11 @@ Watch::~Watch() {
     if (watcher_ && watcher_->hub) watcher_->hub->unsubscribe(*watcher_);
 }
 
-Task<std::vector<EventPtr>> Watch::next(std::size_t limit) { return WatchHub::take(watcher_, limit); }
+Task<std::vector<EventPtr>> Watch::next(std::size_t limit) { return WatchHub::next(watcher_, limit); }
+
+Task<> Watch::wait() { return WatchHub::wait(watcher_); }
+
+Result<std::vector<EventPtr>> Watch::take(std::size_t limit) { return WatchHub::take(*watcher_, limit); }
 
 Revision Watch::revision() const { return watcher_->hub ? watcher_->hub->delivered(*watcher_) : watcher_->delivered; }
 

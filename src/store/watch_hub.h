@@ -52,7 +52,9 @@ private:
         ByName<std::vector<Watcher*>> by_topic;
     };
 
-    static Task<std::vector<EventPtr>> take(std::shared_ptr<Watcher> watcher, std::size_t limit);
+    static Task<std::vector<EventPtr>> next(std::shared_ptr<Watcher> watcher, std::size_t limit);
+    static Task<> wait(std::shared_ptr<Watcher> watcher);
+    static Result<std::vector<EventPtr>> take(Watcher& watcher, std::size_t limit);
     Result<std::vector<EventPtr>> take_now(Watcher& watcher, std::size_t limit) const;
     Result<std::vector<EventPtr>> catch_up(Watcher& watcher, std::size_t limit) const;
     Revision delivered(const Watcher& watcher) const;

@@ -114,6 +114,27 @@ TEST_F(WatchTest, WakesWhoeverWaits) {
     EXPECT_EQ(seen, "+/a=1@1");
 }
 
+TEST_F(WatchTest, AReaderThatWaitsForItsTurnTakesWhatHasComeMeanwhile) {
+    ASSERT_TRUE(put("/0", "1"));
+    Watch all = watch("/");
+    const auto wait = [&] { return sim::run(loop_, all.wait(), 1s).has_value(); };
+    const auto take = [&](std::size_t limit = Watch::Batch) { return text(*all.take(limit)); };
+    EXPECT_TRUE(wait());
+    EXPECT_EQ(take(), "+/0=1@1") << "of its past";
+    EXPECT_FALSE(wait());
+    ASSERT_TRUE(put("/a", "1"));
+    EXPECT_TRUE(wait());
+    EXPECT_EQ(all.revision(), Revision(1));
+    ASSERT_TRUE(put("/b", "1"));
+    ASSERT_TRUE(put("/c", "1"));
+    EXPECT_EQ(take(2), "+/a=1@2 +/b=1@3");
+    EXPECT_TRUE(wait());
+    EXPECT_EQ(take(), "+/c=1@4");
+    EXPECT_EQ(take(), "");
+    EXPECT_EQ(all.revision(), Revision(4));
+    EXPECT_FALSE(wait());
+}
+
 TEST_F(WatchTest, EveryWatcherSharesTheSameBytes) {
     Watch one = watch("/"), two = watch("/a");
     ASSERT_TRUE(put("/a", "1"));

@@ -64,19 +64,21 @@ public:
         MonotonicTime bookmark = clock.now() + BookmarkEvery;
         while (true) {
             const MonotonicTime until = std::min(end, bookmark);
-            auto events = co_await with_timeout(watch->next(), std::max(until - clock.now(), Duration(0)), "watch");
-            if (!events && events.error().reason != Reason::Timeout) {
-                if (!is_reported(events.error())) co_return std::move(events).error();
-                co_return co_await end_with(std::move(events).error());
-            }
+            const auto woken = co_await with_timeout(watch->wait(), std::max(until - clock.now(), Duration(0)), "watch");
+            if (is_cancelled(woken)) co_return woken.error();
             // What comes now belongs to another schema: the client asks again.
             if (request_.resource.retired) co_return co_await responder_.finish();
             if (request_.work.turn_is_over()) CO_TRY_VOID(co_await request_.work.next_turn(Turns::Stage::New));
-            if (events) {
-                auto sent = co_await send(std::move(*events));
-                if (!sent && is_reported(sent.error())) co_return co_await end_with(std::move(sent).error());
-                CO_TRY_VOID(std::move(sent));
+            // Only now, in its turn: what has come since it was woken is sent with what it was woken for.
+            auto events = watch->take();
+            Result<void> sent;
+            if (!events) {
+                sent = std::move(events).error();
+            } else if (!events->empty()) {
+                sent = co_await send(std::move(*events));
             }
+            if (!sent && is_reported(sent.error())) co_return co_await end_with(std::move(sent).error());
+            CO_TRY_VOID(std::move(sent));
             const MonotonicTime now = clock.now();
             if (now >= std::min(end, bookmark)) {
                 bookmark = now + BookmarkEvery;
