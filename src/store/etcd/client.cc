@@ -192,6 +192,10 @@ Task<MemberAddResponse> Client::add_member(MemberAddRequest request) {
     return call_for<MemberAddResponse>("/etcdserverpb.Cluster/MemberAdd", std::move(request), Effect::Once);
 }
 
+Task<MemberPromoteResponse> Client::promote_member(MemberPromoteRequest request) {
+    return call_for<MemberPromoteResponse>("/etcdserverpb.Cluster/MemberPromote", request, Effect::Once);
+}
+
 Task<MemberRemoveResponse> Client::remove_member(MemberRemoveRequest request) {
     return call_for<MemberRemoveResponse>("/etcdserverpb.Cluster/MemberRemove", request, Effect::Once);
 }

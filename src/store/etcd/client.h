@@ -60,6 +60,7 @@ public:
     Task<MemberListResponse> members();
     /// Not repeated after a failure that leaves open whether it was done.
     Task<MemberAddResponse> add_member(MemberAddRequest request);
+    Task<MemberPromoteResponse> promote_member(MemberPromoteRequest request);
     Task<MemberRemoveResponse> remove_member(MemberRemoveRequest request);
     /// At the current member; not repeated.
     Task<std::unique_ptr<WatchStream>> watch(WatchCreateRequest request);

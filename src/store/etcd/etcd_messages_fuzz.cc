@@ -29,6 +29,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     try_message<StatusResponse>(bytes);
     try_message<MemberListResponse>(bytes);
     try_message<MemberAddResponse>(bytes);
+    try_message<MemberPromoteResponse>(bytes);
     try_message<MemberRemoveResponse>(bytes);
     return 0;
 }

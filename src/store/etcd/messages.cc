@@ -54,11 +54,13 @@ ETCD_FIELDS(LeaseTimeToLiveRequest) { each(1, m.id); }
 ETCD_FIELDS(LeaseTimeToLiveResponse) { each(2, m.id), each(3, m.ttl), each(4, m.granted_ttl); }
 ETCD_FIELDS(StatusRequest) {}
 ETCD_FIELDS(StatusResponse) { each(1, m.header), each(2, m.version), each(3, m.db_size), each(4, m.leader), each(8, m.errors); }
-ETCD_FIELDS(ClusterMember) { each(1, m.id), each(2, m.name), each(3, m.peer_urls); }
+ETCD_FIELDS(ClusterMember) { each(1, m.id), each(2, m.name), each(3, m.peer_urls), each(5, m.is_learner); }
 ETCD_FIELDS(MemberListRequest) { each(1, m.linearizable); }
 ETCD_FIELDS(MemberListResponse) { each(2, m.members); }
-ETCD_FIELDS(MemberAddRequest) { each(1, m.peer_urls); }
+ETCD_FIELDS(MemberAddRequest) { each(1, m.peer_urls), each(2, m.is_learner); }
 ETCD_FIELDS(MemberAddResponse) { each(3, m.members); }
+ETCD_FIELDS(MemberPromoteRequest) { each(1, m.id); }
+ETCD_FIELDS(MemberPromoteResponse) { each(2, m.members); }
 ETCD_FIELDS(MemberRemoveRequest) { each(1, m.id); }
 ETCD_FIELDS(MemberRemoveResponse) { each(2, m.members); }
 #undef ETCD_FIELDS
@@ -205,6 +207,8 @@ ETCD_MESSAGE(MemberListRequest)
 ETCD_MESSAGE(MemberListResponse)
 ETCD_MESSAGE(MemberAddRequest)
 ETCD_MESSAGE(MemberAddResponse)
+ETCD_MESSAGE(MemberPromoteRequest)
+ETCD_MESSAGE(MemberPromoteResponse)
 ETCD_MESSAGE(MemberRemoveRequest)
 ETCD_MESSAGE(MemberRemoveResponse)
 #undef ETCD_MESSAGE

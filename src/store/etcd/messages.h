@@ -173,6 +173,7 @@ struct ClusterMember {
     std::uint64_t id = 0;
     std::string name;
     std::vector<std::string> peer_urls;
+    bool is_learner = false;  ///< it gets everything and does not vote
 };
 /// `linearizable`, which is unknown before etcd 3.5: as the majority knows them, not only the member that is asked.
 struct MemberListRequest {
@@ -182,12 +183,21 @@ struct MemberListRequest {
 struct MemberListResponse {
     std::vector<ClusterMember> members;
 };
-/// Adds a member that votes. It has no name until it runs.
+/// Adds a member, which votes unless it is a learner. It has no name until it runs.
 struct MemberAddRequest {
     std::vector<std::string> peer_urls;
+    bool is_learner = false;
 };
 /// The members with the new one.
 struct MemberAddResponse {
+    std::vector<ClusterMember> members;
+};
+/// Lets a learner vote, once it has nearly all that the leader has.
+struct MemberPromoteRequest {
+    std::uint64_t id = 0;
+};
+/// All members.
+struct MemberPromoteResponse {
     std::vector<ClusterMember> members;
 };
 /// Takes a member out of the cluster for ever: it cannot come back with its data.

@@ -257,7 +257,7 @@ Task<std::string> EtcdModel::add_member(std::string bytes) {
     const auto known = [&](const ClusterMember& member) { return member.peer_urls == request.peer_urls; };
     if (std::ranges::any_of(roster, known))
         co_return net::error_of_grpc(GrpcStatus::FailedPrecondition, "etcdserver: Peer URLs already exists");
-    roster.push_back({.id = ++last_member_, .name = "", .peer_urls = request.peer_urls});
+    roster.push_back({.id = ++last_member_, .name = "", .peer_urls = request.peer_urls, .is_learner = request.is_learner});
     co_return encode(MemberAddResponse{roster});
 }
 
