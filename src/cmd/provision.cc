@@ -20,6 +20,7 @@
 #include "local_cluster/processes/child_process.h"
 #include "local_cluster/state/data_dir.h"
 #include "net/tls/x509.h"
+#include "provision/etcd_roster.h"
 #include "provision/server_files.h"
 #include "provision/server_provisioner.h"
 #include "runtime/first_of.h"
@@ -128,10 +129,19 @@ struct Run {
         }
         CO_TRY(const auto limit, ready_limit(flags));
         CO_TRY(Payload program, co_await payload(*world.processes, own_program().string()));
+        constexpr std::size_t TokenBytes = 32;
         const auto files = make_file_system();
-        ServerProvisioner servers(
-            {.loop = world.loop, .transport = *transport, .connect = connector(), .files = *files, .report = progress}, plane,
-            {.program = std::move(program), .holder = holder, .ready_limit = limit});
+        ServerProvisioner servers({.loop = world.loop,
+                                   .transport = *transport,
+                                   .connect = connector(),
+                                   .connect_etcd = connect_etcd(world.loop),
+                                   .files = *files,
+                                   .report = progress},
+                                  plane,
+                                  {.program = std::move(program),
+                                   .holder = holder,
+                                   .new_server_token = net::to_hex(random.bytes(TokenBytes)) + "\n",
+                                   .ready_limit = limit});
         auto done = co_await until(interrupted, flags.dry_run ? servers.plan(print()) : servers.apply());
         (void)co_await servers.clean_up();
         CO_TRY_VOID(std::move(done));
@@ -230,7 +240,7 @@ int run_provision(std::vector<std::string> arguments) {
         "      controlPlane:\n"
         "        identityFile: id_ed25519     # relative to the file, as knownHosts\n"
         "        knownHosts: known_hosts\n"
-        "        hosts: [{name: cp-1, address: 192.0.2.10}]\n"
+        "        hosts: [{name: cp-1, address: 192.0.2.10}]     # 3 or 5, with `etcd: {}`, survive the loss of a host\n"
         "      pools:\n"
         "      - name: web\n"
         "        os: linux\n"

@@ -19,7 +19,7 @@ using local_cluster::wrong;
 using schema::Value;
 
 constexpr std::size_t MostServers = 9, MostUrls = 20;
-constexpr const char* EtcdFiles[] = {"etcdCaFile", "etcdCertFile", "etcdKeyFile", "serverTokenFile"};
+constexpr const char* FieldsOfEtcd[] = {"etcdCaFile", "etcdCertFile", "etcdKeyFile", "serverTokenFile"};
 
 /// What describes a cluster on one machine has no meaning here; ignoring it would look like obeying it.
 Result<void> check_is_not_for_up(const Fields& spec) {
@@ -59,14 +59,37 @@ Result<std::vector<MachineDescription>> read_hosts(const Fields& fields, const D
     return hosts;
 }
 
+/// `etcd: {}`, and the URLs of its members.
+Result<void> read_own_etcd(const Fields& fields, const DescriptionPlace& place, ControlPlaneDescription& into) {
+    const Fields own = fields.inner("etcd");
+    if (!own.value().is_object()) return wrong(own.path(), "must be an object: {} runs the etcd that the hosts have");
+    TRY_VOID(own.check({"program"}));
+    for (const char* name : {"etcdServers", "etcdCaFile", "etcdCertFile", "etcdKeyFile"})
+        if (fields.value().find(name))
+            return wrong(fields.at(name), "names an etcd that runs already; with etcd, its members run on the hosts");
+    const std::size_t hosts = into.hosts.size();
+    if (hosts != 1 && hosts != 3 && hosts != 5)
+        return wrong(fields.at("hosts"),
+                     fmt::format("are {}; with etcd there are 1, 3 or 5, as an even number survives no more failures than "
+                                 "one host less, and each further member makes writes slower",
+                                 hosts));
+    OwnEtcd& etcd = into.own_etcd.emplace();
+    TRY_VOID(own.read("program", etcd.program));
+    if (!etcd.program.starts_with('/') || !is_word(etcd.program, "./_-"))
+        return wrong(own.at("program"), "must be the absolute path of etcd on the hosts, of letters, digits and ./_-");
+    for (const MachineDescription& host : into.hosts) into.etcd.urls.push_back("https://" + host.ssh.address + ":2379");
+    return read_path(fields, "serverTokenFile", place, into.etcd.token_file);
+}
+
 Result<EtcdOfServers> read_etcd(const Fields& fields, const DescriptionPlace& place, std::size_t hosts) {
     EtcdOfServers etcd;
     TRY_VOID(fields.read("etcdServers", etcd.urls));
     if (etcd.urls.empty()) {
-        for (const char* name : EtcdFiles)
+        for (const char* name : FieldsOfEtcd)
             if (fields.value().find(name)) return wrong(fields.at(name), "needs etcdServers");
         if (hosts > 1)
-            return wrong(fields.at("etcdServers"), "several servers need an etcd: its URLs, or one host, which has its own store");
+            return wrong(fields.at("etcdServers"),
+                         "several servers need an etcd: `etcd: {}` for one on their hosts, or the URLs of one that runs already");
         return etcd;
     }
     const auto is_url = [](const std::string& url) {
@@ -76,7 +99,7 @@ Result<EtcdOfServers> read_etcd(const Fields& fields, const DescriptionPlace& pl
     if (etcd.urls.size() > MostUrls || !std::ranges::all_of(etcd.urls, is_url))
         return wrong(fields.at("etcdServers"), "must be at most 20 URLs like https://10.0.0.5:2379");
     std::string* files[] = {&etcd.ca_file, &etcd.certificate_file, &etcd.key_file, &etcd.token_file};
-    for (std::size_t i = 0; i < std::size(files); ++i) TRY_VOID(read_path(fields, EtcdFiles[i], place, *files[i]));
+    for (std::size_t i = 0; i < std::size(files); ++i) TRY_VOID(read_path(fields, FieldsOfEtcd[i], place, *files[i]));
     if (etcd.certificate_file.empty() != etcd.key_file.empty())
         return wrong(fields.at(etcd.key_file.empty() ? "etcdKeyFile" : "etcdCertFile"),
                      "is missing: a certificate and its key belong together");
@@ -101,7 +124,7 @@ Result<std::optional<ControlPlaneDescription>> read_control_plane(std::string_vi
     if (!spec.value().is_object() || !spec.value().find("controlPlane")) return std::optional<ControlPlaneDescription>();
     const Fields fields = spec.inner("controlPlane");
     if (!fields.value().is_object()) return wrong(fields.path(), "must be an object");
-    TRY_VOID(fields.check({"os", "user", "port", "identityFile", "knownHosts", "hosts", "kubeconfig", "etcdServers", "etcdCaFile",
+    TRY_VOID(fields.check({"os", "user", "port", "identityFile", "knownHosts", "hosts", "kubeconfig", "etcd", "etcdServers", "etcdCaFile",
                            "etcdCertFile", "etcdKeyFile", "serverTokenFile"}));
     TRY_VOID(check_is_not_for_up(spec));
 
@@ -111,7 +134,11 @@ Result<std::optional<ControlPlaneDescription>> read_control_plane(std::string_vi
     if (!apiserver::names::check_dns1123_label(read.cluster).empty())
         return wrong("metadata.name", "must be a name of the cluster, which tells it from others: lower-case letters, digits and dashes");
     TRY(read.hosts, read_hosts(fields, place));
-    TRY(read.etcd, read_etcd(fields, place, read.hosts.size()));
+    if (fields.value().find("etcd")) {
+        TRY_VOID(read_own_etcd(fields, place, read));
+    } else {
+        TRY(read.etcd, read_etcd(fields, place, read.hosts.size()));
+    }
     read.kubeconfig = place.folder + "/" + read.cluster + ".kubeconfig";
     TRY_VOID(read_path(fields, "kubeconfig", place, read.kubeconfig));
 

@@ -48,6 +48,21 @@ TEST(ControlPlaneDescription, FilesOfAnEtcdAreRelativeToIt) {
     EXPECT_EQ((*plane)->kubeconfig, "/home/me/cluster/out/admin");
 }
 
+// PRV-01
+TEST(ControlPlaneDescription, AnEtcdOfItsOwnHasAMemberOnEachHost) {
+    const std::string three = "hosts: [{name: a, address: 10.0.0.5}, {name: b, address: 10.0.0.6}, {name: c, address: 10.0.0.7}]";
+    auto plane = read_plane("{controlPlane: {etcd: {}, " + three + "}}");
+    ASSERT_TRUE(plane) << plane.error().message;
+    ASSERT_TRUE((*plane)->own_etcd);
+    EXPECT_EQ((*plane)->own_etcd->program, "/usr/bin/etcd");
+    EXPECT_THAT((*plane)->etcd.urls, ElementsAre("https://10.0.0.5:2379", "https://10.0.0.6:2379", "https://10.0.0.7:2379"));
+    EXPECT_EQ((*plane)->etcd.token_file, "");
+    plane = read_plane("{controlPlane: {etcd: {program: /opt/etcd/etcd}, serverTokenFile: token, hosts: [{name: a, address: 10.0.0.5}]}}");
+    ASSERT_TRUE(plane) << plane.error().message;
+    EXPECT_EQ((*plane)->own_etcd->program, "/opt/etcd/etcd");
+    EXPECT_EQ((*plane)->etcd.token_file, "/home/me/cluster/token");
+}
+
 TEST(ControlPlaneDescription, IsNotThereWithoutItsField) {
     EXPECT_FALSE(*read_plane("{pools: []}", "{}"));
     EXPECT_FALSE(*read_plane("", "{}"));
@@ -70,7 +85,16 @@ TEST(ControlPlaneDescription, NamesTheFieldThatIsWrong) {
         {"{controlPlane: {hosts: [{name: a, address: 127.0.0.1}]}}",
          "spec.controlPlane.hosts[0].address: must be an IPv4 address at which nodes reach the server"},
         {"{controlPlane: {" + two + "}}",
-         "spec.controlPlane.etcdServers: several servers need an etcd: its URLs, or one host, which has its own store"},
+         "spec.controlPlane.etcdServers: several servers need an etcd: `etcd: {}` for one on their hosts, or the URLs of one that runs "
+         "already"},
+        {"{controlPlane: {etcd: , " + host + "}}", "spec.controlPlane.etcd: must be an object"},
+        {"{controlPlane: {etcd: {servers: 3}, " + host + "}}", "spec.controlPlane.etcd.servers: unknown field"},
+        {"{controlPlane: {etcd: {}, " + two + "}}", "spec.controlPlane.hosts: are 2; with etcd there are 1, 3 or 5, as"},
+        {"{controlPlane: {etcd: {}, " + etcd + ", " + host + "}}",
+         "spec.controlPlane.etcdServers: names an etcd that runs already; with etcd, its members run on the hosts"},
+        {"{controlPlane: {etcd: {}, etcdKeyFile: k, " + host + "}}", "spec.controlPlane.etcdKeyFile: names an etcd that runs already"},
+        {"{controlPlane: {etcd: {program: etcd}, " + host + "}}", "spec.controlPlane.etcd.program: must be the absolute path of etcd"},
+        {"{controlPlane: {etcd: {program: '/bin/etcd -x'}, " + host + "}}", "spec.controlPlane.etcd.program: must be the absolute path"},
         {"{controlPlane: {etcdCaFile: x, " + host + "}}", "spec.controlPlane.etcdCaFile: needs etcdServers"},
         {"{controlPlane: {etcdServers: ['etcd:2379'], " + host + "}}",
          "spec.controlPlane.etcdServers: must be at most 20 URLs like https://10.0.0.5:2379"},

@@ -20,7 +20,8 @@ constexpr std::pair<const char*, const char*> Scripts[] = {
 
 std::string name_of_command(const std::vector<std::string>& words) {
     if (words[0] == "mktemp") return "mktemp";
-    if (words[0] != "sh") return words[1];
+    if (words[0] != "sh") return words[0] == "cat" ? "read" : words[1];
+    if (const std::string name = FakeEtcd::name_of_script(words[2]); !name.empty()) return name;
     for (const auto& [text, name] : Scripts)
         if (words[2].contains(text)) return name;
     return "unknown";
@@ -71,7 +72,13 @@ Task<CommandOutput> FakeServerHosts::run(SshTarget target, std::string command, 
     if (!state.refusal.empty()) co_return CommandOutput{.exit_code = 1, .errors = state.refusal};
     const std::string name = name_of_command(given);
     names.push_back(target.address.substr(target.address.rfind('.') + 1) + " " + name);
-    co_return act(state, name, given, input);
+    FakeEtcd::Host& etcd_host = etcd.at(target.address);
+    if (state.files.contains("server-token")) etcd_host.token = state.files.at("server-token");
+    if (const auto done = etcd_host.act(name, given, input)) co_return *done;
+    if (name == "remove") etcd_host = {};
+    CommandOutput done = act(state, name, given, input);
+    if (state.is_running && state.files.at("porthole-server.service").contains("--etcd-servers")) etcd_host.serves_objects = true;
+    co_return done;
 }
 
 Task<> FakeServerHosts::copy(SshTarget, std::string, std::string) { co_return {}; }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "client/fake/fake_api.h"
+#include "provision/fake_etcd.h"
 #include "provision/server_host.h"
 #include "provision/transport.h"
 #include "runtime/sim/sim_loop.h"
@@ -31,6 +32,7 @@ public:
     /// Whether a server there would answer /readyz with 200.
     bool is_ready(const std::string& address);
     bool is_silent(const std::string& address);
+    FakeEtcd etcd;  ///< on the same machines
     /// The credentials that its machines give.
     std::string kubeconfig;
     /// Commands by short names, each with the last part of its machine's address: "2 ask".

@@ -18,4 +18,9 @@ inline Task<bool> reported_step(ProgressReport& report, std::string name, Task<>
     co_return done.has_value();
 }
 
+/// What a run ends with whose step has failed and been reported.
+inline Error failed_step(const std::string& name) {
+    return Error(Reason::Io, "failed: " + name + "; what comes after it was not done, fix the cause and run it again");
+}
+
 }  // namespace porthole::provision

@@ -12,11 +12,12 @@ struct CopiedFile {
     const char *field, *name, *flag;
     std::string EtcdOfServers::* source;
 };
+constexpr const char* TokenFlag = "--server-token-file";
 constexpr CopiedFile Copied[] = {
     {"etcdCaFile", "etcd-ca.crt", "--etcd-cafile", &EtcdOfServers::ca_file},
     {"etcdCertFile", "etcd-client.crt", "--etcd-certfile", &EtcdOfServers::certificate_file},
     {"etcdKeyFile", "etcd-client.key", "--etcd-keyfile", &EtcdOfServers::key_file},
-    {"serverTokenFile", "server-token", "--server-token-file", &EtcdOfServers::token_file},
+    {"serverTokenFile", ServerTokenFile, TokenFlag, &EtcdOfServers::token_file},
 };
 
 }  // namespace
@@ -26,6 +27,11 @@ std::vector<std::string> server_command(const ControlPlaneDescription& plane, co
     if (!plane.etcd.urls.empty()) words.insert(words.end(), {"--etcd-servers", join(plane.etcd.urls, ",")});
     for (const CopiedFile& file : Copied)
         if (!(plane.etcd.*file.source).empty()) words.insert(words.end(), {file.flag, std::string(PORTHOLE_SERVER_FILES "/") + file.name});
+    if (plane.own_etcd) {
+        words.insert(words.end(), {"--etcd-cafile", PORTHOLE_ETCD_FILES "/ca.crt", "--etcd-certfile", PORTHOLE_ETCD_FILES "/client.crt",
+                                   "--etcd-keyfile", PORTHOLE_ETCD_FILES "/client.key"});
+        if (plane.etcd.token_file.empty()) words.insert(words.end(), {TokenFlag, std::string(PORTHOLE_SERVER_FILES "/") + ServerTokenFile});
+    }
     words.insert(words.end(), plane.flags.begin(), plane.flags.end());
     return words;
 }

@@ -85,12 +85,20 @@ constexpr const char* RollBackServer =
     "if [ -e " FILES ".previous ]; then rm -rf " FILES "; mv " FILES ".previous " FILES "; fi\n" USE_UNIT "systemctl reset-failed " UNIT
     " || true\nsystemctl restart " UNIT;
 
+/// Of `etcd: {}`, if it is there.
+#define REMOVE_ETCD                                                                                     \
+    "if [ -e /etc/systemd/system/" PORTHOLE_ETCD_UNIT " ]; then systemctl stop " PORTHOLE_ETCD_UNIT     \
+    "; systemctl disable --quiet " PORTHOLE_ETCD_UNIT "; rm -f /etc/systemd/system/" PORTHOLE_ETCD_UNIT \
+    "; systemctl daemon-reload; fi\n"                                                                   \
+    "rm -rf " PORTHOLE_ETCD_FILES                                                                       \
+    "\n"                                                                                                \
+    "if getent passwd " PORTHOLE_ETCD_USER " >/dev/null; then PATH=$PATH:/usr/sbin:/sbin userdel " PORTHOLE_ETCD_USER "; fi\n"
+
 constexpr const char* RemoveServer =
     "set -e\n"
     "if [ -e /etc/systemd/system/" UNIT " ]; then systemctl stop " UNIT "; systemctl disable --quiet " UNIT
-    "; rm -f /etc/systemd/system/" UNIT
-    "; systemctl daemon-reload; fi\n"
-    "rm -rf " DATA " " FILES " " FILES ".new " FILES ".previous " HELD " " HELD
+    "; rm -f /etc/systemd/system/" UNIT "; systemctl daemon-reload; fi\n" REMOVE_ETCD "rm -rf " DATA " " FILES " " FILES ".new " FILES
+    ".previous " HELD " " HELD
     ".lock\n"
     "rm -f " PORTHOLE_PROGRAM " " PORTHOLE_PROGRAM ".previous " PORTHOLE_PROGRAM ".new";
 

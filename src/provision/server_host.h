@@ -4,10 +4,7 @@
 
 #include "provision/admin_credentials.h"
 #include "provision/linux_host.h"
-
-/// On a machine that runs a server: the directory of its files, and its data directory. Macros, because scripts contain them.
-#define PORTHOLE_SERVER_FILES "/var/lib/porthole-server"
-#define PORTHOLE_SERVER_DATA "/var/lib/porthole"
+#include "provision/server_paths.h"
 
 namespace porthole::provision {
 

@@ -121,6 +121,8 @@ TEST_F(ServerHostTest, LeavesNothingBehind) {
     ASSERT_TRUE(place(files, "new", false));
     ASSERT_TRUE(done(host.start()));
     write("data/store/store.db", "objects");
+    write("data-etcd/data/member/wal/0.wal", "log");
+    write("units/porthole-etcd.service", "unit");
     ASSERT_TRUE(done(host.hold("one")));
     const auto removed = done(host.remove());
     ASSERT_TRUE(removed) << removed.error().message;

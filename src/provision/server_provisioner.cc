@@ -23,12 +23,19 @@ constexpr int MostEnds = 3;            ///< a server that has ended so often wil
 }  // namespace
 
 ServerProvisioner::ServerProvisioner(Seams seams, ControlPlaneDescription plane, ServerSettings settings)
-    : seams_(std::move(seams)), plane_(std::move(plane)), settings_(std::move(settings)) {}
+    : seams_(std::move(seams)), plane_(std::move(plane)), settings_(std::move(settings)) {
+    if (plane_.own_etcd)
+        etcd_ = std::make_unique<EtcdProvisioner>(
+            EtcdProvisioner::Seams{
+                .loop = seams_.loop, .transport = seams_.transport, .connect = seams_.connect_etcd, .report = seams_.report},
+            plane_, settings_.new_server_token);
+}
 ServerProvisioner::~ServerProvisioner() = default;
 
 Task<> ServerProvisioner::plan(std::function<void(const std::string& line)> print) {
     CO_TRY_VOID(co_await survey());
     CO_TRY_VOID(co_await meet_cluster());
+    if (etcd_) CO_TRY_VOID(co_await etcd_->plan(print));
     for (const auto& work : works_) {
         const char* action = work->action == Action::Install   ? "set up"
                              : work->action == Action::Start   ? "start"
@@ -56,7 +63,7 @@ Task<> ServerProvisioner::survey() {
             Work{.wanted = wanted, .host = ServerHost(seams_.transport, wanted.ssh), .files = std::move(files), .facts = {}}));
     }
     std::vector<Task<>> tasks;
-    for (const auto& work : works_) tasks.push_back(ask(*work));
+    for (std::size_t i = 0; i < works_.size(); ++i) tasks.push_back(ask(i));
     CO_TRY(const auto results, co_await when_all(std::move(tasks)));
     std::string failed;
     for (std::size_t i = 0; i < results.size(); ++i) {
@@ -67,11 +74,14 @@ Task<> ServerProvisioner::survey() {
         seams_.report.failed("machine " + name, results[i].error().message);
         failed += (failed.empty() ? "" : ", ") + name;
     }
-    if (failed.empty()) co_return {};
-    co_return Error(Reason::Io, "failed: " + failed + "; nothing was changed, fix the cause and run it again");
+    if (!failed.empty()) co_return Error(Reason::Io, "failed: " + failed + "; nothing was changed, fix the cause and run it again");
+    if (etcd_) CO_TRY_VOID(co_await etcd_->meet());
+    for (const auto& work : works_) decide(*work);
+    co_return {};
 }
 
-Task<> ServerProvisioner::ask(Work& work) {
+Task<> ServerProvisioner::ask(std::size_t host) {
+    Work& work = *works_[host];
     CO_TRY(work.facts, co_await work.host.ask());
     const ServerFacts& facts = work.facts;
     if (!facts.cluster.empty() && facts.cluster != plane_.cluster)
@@ -79,6 +89,13 @@ Task<> ServerProvisioner::ask(Work& work) {
                                                       facts.cluster, plane_.cluster));
     if (!facts.cluster.empty() && facts.networks != plane_.networks)
         co_return Error(Reason::Conflict, fmt::format("spec.network: a cluster's networks do not change; this one has {}", facts.networks));
+    if (etcd_) CO_TRY_VOID(co_await etcd_->ask(host));
+    co_return {};
+}
+
+void ServerProvisioner::decide(Work& work) {
+    const ServerFacts& facts = work.facts;
+    if (etcd_ && plane_.etcd.token_file.empty()) work.files[ServerTokenFile] = etcd_->server_token();
     const bool is_current = facts.program_sha256 == settings_.program.sha256 && facts.files_sha256 == digest_of(work.files);
     if (facts.cluster.empty())
         work.action = Action::Install;
@@ -86,12 +103,11 @@ Task<> ServerProvisioner::ask(Work& work) {
         work.action = Action::Upgrade;
     else if (!facts.is_running)
         work.action = Action::Start;
-    co_return {};
 }
 
 /// Gets the administrator's rights from the servers that run, and sees that the kubeconfig on this machine is theirs.
 Task<> ServerProvisioner::meet_cluster() {
-    bool is_new = plane_.etcd.urls.empty();
+    bool is_new = plane_.etcd.urls.empty() || plane_.own_etcd;
     for (const auto& work : works_) {
         is_new = is_new && work->facts.cluster.empty();
         if (!work->facts.is_running) continue;
@@ -143,6 +159,7 @@ Task<> ServerProvisioner::clean_up() {
 /// Those that run come first: a new server of an etcd gets its keys from them, and they remember it.
 Task<> ServerProvisioner::apply_held() {
     CO_TRY_VOID(co_await meet_cluster());
+    if (etcd_) CO_TRY_VOID(co_await etcd_->apply());
     for (const Action action : {Action::Nothing, Action::Start, Action::Install})
         for (const auto& work : works_)
             if (work->action == action)
@@ -237,6 +254,7 @@ Task<> ServerProvisioner::finish() {
         seams_.report.begin(name);
         seams_.report.done(name);
     }
+    if (etcd_) CO_TRY_VOID(co_await etcd_->remove_surplus());
     CO_TRY(const auto surplus_servers, co_await surplus());
     for (const MachineDescription& machine : surplus_servers)
         CO_TRY_VOID(co_await step("server " + machine.name + " removed", remove(machine)));
@@ -291,8 +309,7 @@ Task<> ServerProvisioner::remove(MachineDescription machine) {
 
 Task<> ServerProvisioner::step(std::string name, Task<> work) {
     CO_TRY(const bool is_done, co_await reported_step(seams_.report, name, std::move(work)));
-    if (is_done) co_return {};
-    co_return Error(Reason::Io, "failed: " + name + "; what comes after it was not done, fix the cause and run it again");
+    co_return is_done ? Result<void>() : failed_step(name);
 }
 
 }  // namespace porthole::provision

@@ -8,6 +8,7 @@
 #include "base/progress_report.h"
 #include "client/client.h"
 #include "provision/control_plane_description.h"
+#include "provision/etcd_provisioner.h"
 #include "provision/inventory.h"
 #include "provision/server_host.h"
 #include "runtime/files/file_system.h"
@@ -17,13 +18,15 @@ namespace porthole::provision {
 /// Settings of a run, in addition to the description. A value.
 struct ServerSettings {
     Payload program;
-    std::string holder;  ///< names this run to others
+    std::string holder;            ///< names this run to others
+    std::string new_server_token;  ///< of a cluster that has none yet, if its etcd is `provision`'s own
     Duration ready_limit = std::chrono::minutes(5);
 };
 
 /// Brings the hosts of a control plane to the state of a description: sets up new servers, upgrades those with another program or other
-/// files, one at a time, removes those no longer named, and writes the administrator's kubeconfig. May be repeated after any failure. Lives
-/// on `loop`; one run at a time, also among processes: the hosts are reserved for it. What the seams refer to must outlive it.
+/// files, one at a time, removes those no longer named, and writes the administrator's kubeconfig. An etcd of the cluster's own comes
+/// first. May be repeated after any failure. Lives on `loop`; one run at a time, also among processes: the hosts are reserved for it. What
+/// the seams refer to must outlive it.
 class ServerProvisioner {
 public:
     /// A way to the API server at `url` with these rights.
@@ -32,6 +35,7 @@ public:
         EventLoop& loop;
         Transport& transport;
         Connect connect;
+        ConnectEtcd connect_etcd;
         FileSystem& files;
         ProgressReport& report;  ///< gets a step for each operation on a machine
     };
@@ -61,7 +65,8 @@ private:
     };
 
     Task<> survey();
-    Task<> ask(Work& work);
+    Task<> ask(std::size_t host);
+    void decide(Work& work);
     Task<> meet_cluster();
     Task<> hold_all();
     Task<> keep_holding();
@@ -82,6 +87,7 @@ private:
     const ControlPlaneDescription plane_;
     const ServerSettings settings_;
     std::vector<std::unique_ptr<Work>> works_;  ///< in the description's order
+    std::unique_ptr<EtcdProvisioner> etcd_;     ///< null if there is no etcd, or another
     std::optional<AdminCredentials> credentials_;
     std::string ready_url_;
     bool holds_ = false;

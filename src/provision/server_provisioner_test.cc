@@ -55,10 +55,19 @@ struct ServerProvision : testing::Test {
                 .urls = {"https://etcd:2379"}, .ca_file = "/ca", .certificate_file = "/crt", .key_file = "/key", .token_file = "/token"};
         return wanted;
     }
+    /// With an etcd on the hosts.
+    static ControlPlaneDescription own_etcd(std::vector<int> numbers) {
+        ControlPlaneDescription wanted = plane(std::move(numbers), false);
+        wanted.own_etcd.emplace();
+        for (const MachineDescription& one : wanted.hosts) wanted.etcd.urls.push_back("https://" + one.ssh.address + ":2379");
+        return wanted;
+    }
+    FakeEtcd::Host& etcd(int number) { return hosts.etcd.at("192.0.2." + std::to_string(number)); }
     ServerProvisioner make(ControlPlaneDescription wanted) {
         return ServerProvisioner({.loop = loop,
                                   .transport = hosts,
                                   .connect = [this](const std::string& url, const AdminCredentials&) { return hosts.connect(url); },
+                                  .connect_etcd = hosts.etcd.connect(),
                                   .files = files,
                                   .report = steps},
                                  std::move(wanted), settings);
@@ -89,7 +98,7 @@ struct ServerProvision : testing::Test {
     FakeServerHosts hosts{loop, api};
     sim::MemoryFileSystem files{loop};
     RecordedSteps steps;
-    ServerSettings settings{.program = {"/usr/bin/porthole", "new"}, .holder = "me"};
+    ServerSettings settings{.program = {"/usr/bin/porthole", "new"}, .holder = "me", .new_server_token = "made token\n"};
 };
 
 // PRV-01, PRV-02
@@ -333,6 +342,151 @@ TEST_F(ServerProvision, OfAMachinesKubeconfigOnlyTheTextsCount) {
     hosts.kubeconfig = std::string(70'000, '#') + "\n" + kubeconfig_of_a_cluster();
     EXPECT_NE(apply(plane({1}, false)), "");
     EXPECT_THAT(steps.lines.back(), HasSubstr("longer than 64 KiB"));
+}
+
+// PRV-01
+TEST_F(ServerProvision, AnEtcdOfItsOwnComesBeforeTheServers) {
+    EXPECT_THAT(plan(own_etcd({1, 2, 3})),
+                testing::IsSupersetOf({"set up etcd member cp-1", "start etcd member cp-3", "set up server cp-1"}));
+    EXPECT_EQ(hosts.etcd.roster(), "");
+    ASSERT_EQ(apply(own_etcd({1, 2, 3})), "");
+    EXPECT_EQ(steps.lines.front(), "etcd member cp-1 set up");
+    EXPECT_EQ(steps.lines[9], "server cp-1 ready");
+    EXPECT_EQ(hosts.etcd.roster(), "1 2 3");
+    const std::string& unit = machine(2).files.at("porthole-server.service");
+    EXPECT_THAT(unit, HasSubstr("--etcd-servers https://192.0.2.1:2379,https://192.0.2.2:2379,https://192.0.2.3:2379 --etcd-cafile "
+                                "/var/lib/porthole-etcd/ca.crt --etcd-certfile /var/lib/porthole-etcd/client.crt --etcd-keyfile "
+                                "/var/lib/porthole-etcd/client.key --server-token-file /var/lib/porthole-server/server-token"));
+    for (const int number : {1, 2, 3}) {
+        EXPECT_EQ(machine(number).files.at("server-token"), "made token\n");
+        EXPECT_EQ(etcd(number).files.at("bootstrap"), SealedBootstrap) << "it does not begin again without its data";
+    }
+    EXPECT_EQ(etcd(1).files.at("ca.key"), etcd(3).files.at("ca.key"));
+}
+
+// PRV-07
+TEST_F(ServerProvision, AnotherRunChangesNothingOfAnEtcd) {
+    ASSERT_EQ(apply(own_etcd({1, 2, 3})), "");
+    settings.new_server_token = "another token\n";
+    ASSERT_EQ(apply(own_etcd({1, 2, 3})), "");
+    EXPECT_THAT(steps.lines,
+                ElementsAre("etcd as described", "server cp-1 as described", "server cp-2 as described", "server cp-3 as described"));
+    for (const char* change : {"start", "write", "keys", "clear"}) EXPECT_THAT(hosts.names, Not(Contains(HasSubstr(change))));
+    EXPECT_THAT(plan(own_etcd({1, 2, 3})),
+                testing::IsSupersetOf({"leave as it is: etcd member cp-1, healthy, leads", "leave as it is: etcd member cp-2, healthy"}));
+}
+
+// PRV-09
+TEST_F(ServerProvision, KeysOfAnEtcdArePartOfNoCommand) {
+    ASSERT_EQ(apply(own_etcd({1, 2, 3})), "");
+    ASSERT_EQ(apply(own_etcd({1, 2, 3})), "");
+    std::string key = etcd(1).files.at("ca.key");
+    key = key.substr(key.find('\n') + 1, 40);
+    for (const std::string& word : hosts.words) {
+        EXPECT_THAT(word, Not(HasSubstr(key)));
+        EXPECT_THAT(word, Not(HasSubstr("made token")));
+    }
+    for (const std::string& line : steps.lines) EXPECT_THAT(line, Not(HasSubstr(key)));
+}
+
+TEST_F(ServerProvision, HostsAreAddedToAnEtcdAndTakenOut) {
+    ASSERT_EQ(apply(own_etcd({1})), "");
+    hosts.etcd.refusals = 3;  // etcd changes nothing for a few seconds
+    ASSERT_EQ(apply(own_etcd({1, 2, 3})), "");
+    EXPECT_THAT(hosts.etcd.changes, ElementsAre("add 2", "promote 2", "add 3", "promote 3"));
+    EXPECT_THAT(steps.lines, Contains("server cp-1 upgraded")) << "it gets the others' addresses";
+    EXPECT_EQ(machine(3).files.at("server-token"), "made token\n");
+    hosts.etcd.changes.clear();
+    hosts.forget_seen();
+    ASSERT_EQ(apply(own_etcd({1})), "");
+    EXPECT_THAT(hosts.etcd.changes, ElementsAre("remove 2", "remove 3"));
+    EXPECT_THAT(steps.lines, testing::IsSupersetOf({"etcd member 192.0.2.2 removed: it is no longer described", "server cp-2 removed"}));
+    EXPECT_EQ(hosts.etcd.roster(), "1");
+}
+
+TEST_F(ServerProvision, AHostThatIsGoneIsReplaced) {
+    ASSERT_EQ(apply(own_etcd({1, 2, 3})), "");
+    machine(3).is_reachable = false;
+    etcd(3).is_running = false;
+    EXPECT_NE(apply(own_etcd({1, 2, 4})), "") << "only a person knows that it is gone for good";
+    EXPECT_THAT(hosts.etcd.changes, ElementsAre("remove 3", "add 4", "promote 4"));
+    EXPECT_THAT(steps.lines.back(), HasSubstr("kubectl -n kube-system patch configmap porthole-servers"));
+    EXPECT_TRUE(machine(4).is_running);
+}
+
+TEST_F(ServerProvision, AMemberThatHasLostItsDataIsReplaced) {
+    ASSERT_EQ(apply(own_etcd({1, 2, 3})), "");
+    etcd(2).has_log = etcd(2).is_running = false;
+    ASSERT_EQ(apply(own_etcd({1, 2, 3})), "");
+    EXPECT_THAT(hosts.etcd.changes, ElementsAre("remove 2", "add 2", "promote 2"));
+    hosts.etcd.changes.clear();
+    for (const int number : {1, 2}) etcd(number).has_log = etcd(number).is_running = false;
+    EXPECT_EQ(apply(own_etcd({1, 2, 3})), "failed: etcd healthy; what comes after it was not done, fix the cause and run it again");
+    EXPECT_THAT(steps.lines.back(), HasSubstr("there are no data of etcd on cp-1 and cp-2"));
+    EXPECT_THAT(hosts.etcd.changes, IsEmpty());
+}
+
+// PRV-07
+TEST_F(ServerProvision, ARunOfAnEtcdThatWasCutOffAnywhereGoesOn) {
+    for (int commands = 5; commands < 120; commands += 3) {
+        SCOPED_TRACE(commands);
+        for (const int number : {1, 2, 3}) machine(number) = {};
+        hosts.etcd = {};
+        (void)files.remove("/prod.kubeconfig");
+        hosts.forget_seen();
+        {
+            ServerProvisioner provisioner = make(own_etcd({1, 2, 3}));
+            Scope scope(loop);
+            scope.spawn(provisioner.apply());
+            for (int i = 0; i < 10'000 && hosts.names.size() < static_cast<std::size_t>(commands); ++i) loop.advance(10ms);
+            scope.cancel();
+            sim::run(loop, scope.close()).value();
+            (void)sim::run(loop, provisioner.clean_up());
+        }
+        ASSERT_EQ(apply(own_etcd({1, 2, 3})), "") << testing::PrintToString(steps.lines);
+        EXPECT_EQ(hosts.etcd.roster(), "1 2 3");
+        EXPECT_TRUE(machine(1).is_running && machine(2).is_running && machine(3).is_running);
+    }
+}
+
+TEST_F(ServerProvision, AMemberThatDoesNotComeUpIsNamedWithItsLastWords) {
+    etcd(2).has_problem = true;
+    EXPECT_THAT(apply(own_etcd({1, 2, 3})), HasSubstr("failed: etcd member cp-2 started"));
+    EXPECT_THAT(steps.lines.back(), HasSubstr("the log of porthole-etcd on cp-2 ends with: bind: cannot assign requested address"));
+    EXPECT_EQ(machine(1).program, "");
+    etcd(2).has_problem = false;
+    EXPECT_EQ(apply(own_etcd({1, 2, 3})), "");
+}
+
+TEST_F(ServerProvision, WhatCannotBeAMemberIsNamedAndNothingIsChanged) {
+    const struct {
+        const char* name;
+        std::function<void()> prepare;
+        const char* error;
+    } rows[] = {
+        {"no program", [&] { etcd(2).version = ""; },
+         "machine cp-2: the machine has no program /usr/bin/etcd: apt-get install etcd-server there"},
+        {"too old", [&] { etcd(2).version = "3.3.25"; }, "machine cp-2: /usr/bin/etcd is version 3.3.25, and 3.4 or a newer 3 is needed"},
+        {"another store", [&] { etcd(2).has_own_store = true; }, "`porthole store migrate`"},
+    };
+    for (const auto& row : rows) {
+        SCOPED_TRACE(row.name);
+        etcd(2) = {};
+        row.prepare();
+        EXPECT_EQ(apply(own_etcd({1, 2, 3})), "failed: cp-2; nothing was changed, fix the cause and run it again");
+        EXPECT_THAT(steps.lines, ElementsAre(HasSubstr(row.error)));
+        EXPECT_TRUE(etcd(1).files.empty());
+    }
+}
+
+TEST_F(ServerProvision, HostsOfDifferentEtcdsOrTokensAreRefused) {
+    ASSERT_EQ(apply(own_etcd({1, 2, 3})), "");
+    machine(3).files["server-token"] = "another";
+    EXPECT_THAT(apply(own_etcd({1, 2, 3})), HasSubstr("the hosts have different server tokens"));
+    machine(3).files["server-token"] = "made token\n";
+    ASSERT_EQ(apply(own_etcd({1, 2, 3})), "");
+    etcd(3).files["ca.crt"] = "another";
+    EXPECT_THAT(apply(own_etcd({1, 2, 3})), HasSubstr("the hosts have members of different etcds"));
 }
 
 }  // namespace

@@ -17,6 +17,14 @@ import time
 REFUSED = pathlib.Path("/run/refused")
 
 
+def environment(name):
+    """The variables of an EnvironmentFile; one whose name begins with a dash need not be there."""
+    path = pathlib.Path(name.removeprefix("-") or "/none")
+    if name.startswith("-") and not path.exists():
+        return {}
+    return dict(line.split("=", 1) for line in path.read_text().splitlines())
+
+
 class Unit:
     def __init__(self, name):
         self.name = name.removesuffix(".service")
@@ -35,13 +43,16 @@ class Unit:
     def start(self):
         if self.running():
             return
-        line = next(line for line in self.file.read_text().splitlines() if line.startswith("ExecStart="))
-        words = [word.replace("%%", "%").replace("$$", "$") for word in shlex.split(line.removeprefix("ExecStart="))]
+        settings = dict(line.split("=", 1) for line in self.file.read_text().splitlines() if "=" in line and not line.startswith("#"))
+        words = [word.replace("%%", "%").replace("$$", "$") for word in shlex.split(settings["ExecStart"])]
+        user = settings.get("User")
         with self.log.open("ab") as log:
             if REFUSED.exists() and hashlib.sha256(pathlib.Path(words[0]).read_bytes()).hexdigest() in REFUSED.read_text():
                 log.write(b"this program is refused\n")
                 return
-            self.pid_file.write_text(str(subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True).pid))
+            process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, user=user, group=user,
+                                       extra_groups=[] if user else None, env={**os.environ, **environment(settings.get("EnvironmentFile", "-"))})
+            self.pid_file.write_text(str(process.pid))
 
     def stop(self):
         pid = self.running()

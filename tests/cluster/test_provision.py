@@ -68,7 +68,8 @@ class Machine:
         eventually(lambda: ":22 " in run(self.inside(["ss", "-ltn"])).stdout, 10, "sshd listens")
 
     def start_init(self):
-        mounts = "mount -t tmpfs none /run && mkdir -p /run/sshd /run/systemd/system /run/netns"
+        mounts = "mount -t tmpfs none /run && mkdir -p /run/sshd /run/systemd/system /run/netns /run/etc/own /run/etc/work"
+        mounts += " && mount -t overlay overlay -o lowerdir=/etc,upperdir=/run/etc/own,workdir=/run/etc/work /etc"  # its users are its own
         for name, place in OWN_FOLDERS.items():
             (self.folder / name).mkdir()
             mounts += f" && mount --bind {self.folder / name} {place}"
@@ -119,7 +120,8 @@ class Machine:
         left += [f"folder {path.name}" for path in (self.folder / "lib").glob("porthole*")]
         left += [f"task {line}" for line in run(self.inside(["ctr", "--address", self.socket(), "-n", "k8s.io", "tasks", "list", "-q"])).stdout.split()]
         left += [f"rule {line}" for line in run(self.inside(["nft", "list", "ruleset"])).stdout.splitlines() if "porthole" in line]
-        left += [f"process {line}" for line in run(self.inside(["ps", "-e", "-o", "args="])).stdout.splitlines() if "porthole agent" in line or "porthole server" in line]
+        left += [f"process {line}" for line in run(self.inside(["ps", "-e", "-o", "args="])).stdout.splitlines() if "porthole agent" in line or "porthole server" in line or "porthole-etcd" in line]
+        left += [f"user {line}" for line in run(self.inside(["getent", "passwd", "porthole-etcd"]), check=False).stdout.splitlines()]
         return left
 
     def stop(self):

@@ -41,7 +41,8 @@ class Wires:
 
 @unittest.skipUnless(os.geteuid() == 0, "network namespaces need root")
 @unittest.skipUnless(pathlib.Path(SSHD_PROGRAM).exists(), "there is no sshd: apt-get install openssh-server")
-class ProvisionServers(unittest.TestCase):
+class ServerMachines(unittest.TestCase):
+    """What tests of servers on machines of their own have in common."""
     alone = True
 
     def setUp(self):
@@ -82,6 +83,8 @@ class ProvisionServers(unittest.TestCase):
         environment = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "KUBECONFIG": str(self.kubeconfig)}
         return run(self.wires.network.inside([str(CLIENTS[NEWEST_CLIENT]), *words]), env=environment).stdout
 
+
+class ProvisionServers(ServerMachines):
     def another_program(self):
         """A build of the same version with other bytes, and their hash."""
         path = self.folder / "porthole"

@@ -6,6 +6,8 @@
 #include "local_cluster/system_unit.h"
 #include "provision/admin_credentials.h"
 #include "provision/control_plane_description.h"
+#include "provision/etcd_certificates.h"
+#include "provision/etcd_files.h"
 #include "provision/machine_description.h"
 #include "provision/remote_script.h"
 #include "provision/server_files.h"
@@ -51,11 +53,19 @@ FUZZ_TARGET(control_plane_description_fuzz) {
     sim::SimLoop loop;
     sim::MemoryFileSystem files(loop);
     const auto lines = [](const std::string& unit) { return std::ranges::count(unit, '\n'); };
+    static const auto authority = provision::new_etcd_authority(SystemTime());
+    const auto etcd_unit = [](const provision::ControlPlaneDescription& of, const provision::MachineDescription& host) {
+        return provision::etcd_files(of, host, authority, {}).at(PORTHOLE_ETCD_UNIT);
+    };
+    provision::ControlPlaneDescription plain;
+    plain.own_etcd.emplace();
+    const auto usual_etcd = lines(etcd_unit(plain, {}));
     const auto usual = lines(local_cluster::SystemUnit::server({"server"}).text());
     expect((*plane)->kubeconfig.starts_with('/') && !(*plane)->hosts.empty());
     for (const auto& host : (*plane)->hosts) {
         expect(!host.ssh.address.starts_with('-') && !host.ssh.user.starts_with('-'));
         const auto made = provision::server_files(files, **plane, host);
+        if ((*plane)->own_etcd) expect(lines(etcd_unit(**plane, host)) == usual_etcd);
         if (made) expect(lines(made->at("porthole-server.service")) == usual);  // otherwise a file is not there
     }
 }
