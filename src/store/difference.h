@@ -1,4 +1,4 @@
-#pragma once  // private to this folder
+#pragma once
 #include <cstddef>
 #include <string>
 #include <string_view>

@@ -1,4 +1,4 @@
-#pragma once  // private to this folder
+#pragma once
 #include <string_view>
 
 #include "base/lru_map.h"
@@ -12,7 +12,7 @@ namespace porthole::store {
 /// Objects are taken for similar if their keys are equal up to the last '-', or '/' without one: "/pods/a/web-5d8f-x2k7b" is similar to
 /// "/pods/a/web-5d8f-qq9zm", and if both have as many KiB: a pod that runs has a status that a new one does not have. The first of them
 /// stays as it is, and others are packed as their differences from it. One that differs too much takes its place. A base lives as long as a
-/// value refers to it, or until others have been used more recently.
+/// value refers to it, or until others have been used more recently. Not thread-safe.
 class ValuePacker {
 public:
     /// The value packed, or as it is if that saves little.
