@@ -14,9 +14,9 @@ namespace porthole::client {
 
 /// A cache of all objects of a kind (or of a selection), kept up to date by a watch, with handlers for every change.
 ///
-/// Cached objects are immutable and may be kept; a change puts a new object in the old one's place. Lists are in order of namespace and
-/// name. metadata.managedFields is left out. See InformerCore for how it follows the server. Lives on one loop. Handlers cannot be
-/// unsubscribed: what they refer to must outlive run().
+/// Cached objects are immutable and may be kept, though a pod that is kept takes memory that it does not take in the cache (SharedObjects);
+/// a change puts a new object in the old one's place. Lists are in order of namespace and name. metadata.managedFields is left out. See
+/// InformerCore for how it follows the server. Lives on one loop. Handlers cannot be unsubscribed: what they refer to must outlive run().
 template <class T>
 class Informer {
 public:
@@ -30,7 +30,7 @@ public:
     Informer(InformerContext context, InformerOptions options = {}) : Informer(std::move(context), T::kind(), false, std::move(options)) {}
     /// Only the metadata of any kind, for T = ObjectMetadata.
     Informer(InformerContext context, const schema::Kind& kind, bool metadata_only, InformerOptions options)
-        : core_(std::move(context), {kind, metadata_only, decode}, std::move(options)) {}
+        : core_(std::move(context), {kind, metadata_only, decode, &T::schema_type()}, std::move(options)) {}
 
     Task<> run() { return core_.run(); }
     bool synced() const { return core_.synced(); }
@@ -70,6 +70,11 @@ public:
         return objects;
     }
 
+    /// As list(), without all of them in memory at a time.
+    void visit(const std::string& namespace_, const std::function<void(const T&)>& visitor) const {
+        core_.visit_namespace(namespace_, [&](const InformerCore::Object& object) { visitor(*typed(object)); });
+    }
+
     /// Finds objects by values that a function computes from each.
     class Index {
     public:
@@ -78,6 +83,8 @@ public:
             informer_->core_.visit_index(number_, value, [&](const InformerCore::Object& object) { objects.push_back(typed(object)); });
             return objects;
         }
+        /// The values that begin with `prefix`, in order, and how many objects have each. Decodes no object.
+        InformerCore::IndexCounts counts(const std::string& prefix = "") const { return informer_->core_.index_counts(number_, prefix); }
 
     private:
         friend Informer;

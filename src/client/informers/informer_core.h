@@ -5,6 +5,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/log.h"
@@ -22,8 +23,6 @@ struct InformerOptions {
     auto operator<=>(const InformerOptions&) const = default;
 };
 
-class SharedObjects;
-
 /// The collaborators of an informer. All outlive it.
 struct InformerContext {
     EventLoop& loop;
@@ -38,7 +37,7 @@ struct InformerContext {
 /// After the first list every change arrives by watch, which is resumed from the last resourceVersion seen (bookmarks included). Only an
 /// Expired or Gone answer leads to a new list; its objects are compared with the cache, so that handlers are called for every difference
 /// exactly once. An object that cannot be decoded is logged and left out. Handlers run on the loop and see the cache and all indexes
-/// already changed.
+/// already changed. The first list is delivered page by page, so that not all of its objects are decoded at a time.
 class InformerCore {
 public:
     using Object = InformerCodec::Object;
@@ -50,6 +49,7 @@ public:
         std::function<void(const Object& last)> deleted;
     };
     using IndexFunction = std::function<std::vector<std::string>(const void* object)>;
+    using IndexCounts = std::vector<std::pair<std::string, std::size_t>>;
 
     InformerCore(InformerContext context, Codec codec, InformerOptions options);
 
@@ -70,10 +70,11 @@ public:
     void visit(const std::function<void(const Object&)>& visitor) const;
     void visit_namespace(const std::string& namespace_, const std::function<void(const Object&)>& visitor) const;
     void visit_index(std::size_t index, const std::string& value, const std::function<void(const Object&)>& visitor) const;
+    IndexCounts index_counts(std::size_t index, const std::string& prefix) const { return indexes_[index].counts(prefix); }
 
 private:
     struct Entry {
-        Object object;
+        KeptObject object;
         std::string resource_version;
     };
     using Cache = std::map<NamespacedName, Entry>;
@@ -86,18 +87,22 @@ private:
         std::map<std::string, std::set<Cached, ByKey>> entries;
         void add(const std::string& value, Cached cached) { entries[value].insert(cached); }
         void remove(const std::string& value, Cached cached);
+        IndexCounts counts(const std::string& prefix) const;
+        /// From the values of `object`; null: from all values.
+        void remove_all(const Object& object, Cached cached);
     };
 
     Task<> relist();
     Task<> watch_once();
     Result<void> apply_event(std::string_view event);
-    Result<Codec::Decoded> decode(std::string_view json) const;
+    Result<KeptVersion> decode(std::string_view json) const;
+    static void show(const Entry& entry, const std::function<void(const Object&)>& visitor);
     /// One invalid object must not prevent the others from being followed.
     void skip(const Error& error) const;
-    void store(Codec::Decoded decoded);
+    void store(KeptVersion version);
     void erase(const NamespacedName& key, const Object& last);
-    /// The object in `cached` has taken the place of `old`; null for none.
-    void reindex(Cached cached, const Object& old);
+    /// `now`, the object in `cached`, has taken the place of `old`; null for none.
+    void reindex(Cached cached, const Object& old, const Object& now);
 
     InformerContext context_;
     Codec codec_;

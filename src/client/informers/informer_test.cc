@@ -132,6 +132,56 @@ TEST_F(InformerTest, SharesEachVersionWithTheOthersOfTheProcess) {
     EXPECT_EQ(shared.size(), 0u);
 }
 
+TEST_F(InformerTest, PackedPodsAreReadAndFoundAsOthersAre) {
+    SharedObjects shared(0);
+    Informer<Pod> packing({loop, client, random, context.log, &shared});
+    const auto by_node = packing.add_index([](const Pod& pod) { return std::vector{pod.spec.node_name}; });
+    watch(packing);
+    api.put(pod("a", "n1"));
+    api.put(pod("b", "n1"));
+    Scope following(loop);
+    following.spawn(packing.run());
+    loop.advance(1s);
+    EXPECT_EQ(take(), "+a+b");
+    EXPECT_LT(shared.decoded_json(), 300u) << "only the one that was read last is not packed";
+    using Counts = InformerCore::IndexCounts;
+    const auto before = shared.times_unpacked();
+    EXPECT_EQ(by_node.counts(), (Counts{{"n1", 2}}));
+    EXPECT_EQ(shared.times_unpacked(), before) << "counting decodes nothing";
+
+    api.put(pod("b", "n2"));
+    loop.run_ready();
+    EXPECT_EQ(take(), "~bn1n2") << "the handler sees the version that was packed, and the new one";
+    EXPECT_EQ(packing.find({"ns", "b"})->spec.node_name, "n2");
+    EXPECT_EQ(by_node.counts(), (Counts{{"n1", 1}, {"n2", 1}}));
+    EXPECT_EQ(by_node.find("n2").at(0)->metadata.name, "b");
+    EXPECT_EQ(packing.list().size(), 2u);
+    EXPECT_EQ(packing.list("ns").at(0)->metadata.name, "a");
+
+    api.erase<Pod>({"ns", "a"});
+    loop.run_ready();
+    EXPECT_EQ(take(), "-a");
+    EXPECT_EQ(by_node.counts(), (Counts{{"n2", 1}}));
+    watch(packing);
+    EXPECT_EQ(take(), "+b") << "a late handler";
+    EXPECT_TRUE(sim::run(loop, following.close()));
+}
+
+TEST_F(InformerTest, DoesNotHoldAllPodsOfItsFirstListDecoded) {
+    SharedObjects shared(0);
+    Informer<Pod> packing({loop, client, random, context.log, &shared});
+    std::size_t most = 0;
+    packing.subscribe({.added = [&](const auto&) { most = std::max(most, shared.decoded_json()); }});
+    for (int i = 0; i < 30; ++i) api.put(pod("pod-" + std::to_string(i)));
+    Scope following(loop);
+    following.spawn(packing.run());
+    loop.advance(1s);
+    EXPECT_EQ(packing.size(), 30u);
+    EXPECT_GT(most, 0u);
+    EXPECT_LT(most, 2000u) << "one or two of them";
+    EXPECT_TRUE(sim::run(loop, following.close()));
+}
+
 TEST_F(InformerTest, DeliversWhatIsThereAndThenEveryChange) {
     api.put(pod("a"));
     EXPECT_FALSE(pods.synced());

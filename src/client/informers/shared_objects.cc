@@ -1,14 +1,11 @@
 #include "client/informers/shared_objects.h"
 
-#include <mutex>
-#include <unordered_map>
-
+#include "client/informers/shared_object_table.h"
 #include "client/json_slices.h"
 
 namespace porthole::client {
 namespace {
 
-using Decoded = InformerCodec::Decoded;
 using Object = InformerCodec::Object;
 
 /// What tells versions of objects apart, from the head of their JSON. Names, uids and versions need no escapes.
@@ -30,61 +27,45 @@ Result<Identity> identity_of(std::string_view json) {
     return identity;
 }
 
+/// Controllers look at all objects of some kinds again and again, and of none are there as many as pods.
+bool is_packed(const InformerCodec& codec) { return codec.type && codec.kind.group.empty() && codec.kind.plural == "pods"; }
+
 }  // namespace
 
-struct SharedObjects::Table {
-    mutable std::mutex mutex;
-    // Guarded by mutex: by decoder, uid and version.
-    std::unordered_map<std::string, std::weak_ptr<const void>> objects;
+Object KeptObject::get() const {
+    if (const Object* object = std::get_if<Object>(&kept_)) return *object;
+    return std::get<std::shared_ptr<SharedObject>>(kept_)->get();
+}
 
-    Object find(const std::string& key) const {
-        const std::lock_guard lock(mutex);
-        const auto found = objects.find(key);
-        return found == objects.end() ? nullptr : found->second.lock();
-    }
-    /// `object`, or what another thread has put there meanwhile.
-    Object keep(const std::string& key, const Object& object) {
-        const std::lock_guard lock(mutex);
-        std::weak_ptr<const void>& slot = objects[key];
-        if (Object present = slot.lock()) return present;
-        slot = object;
-        return object;
-    }
-    /// The last holder of an object has let go. Its successor may be in place already.
-    void forget(const std::string& key) {
-        const std::lock_guard lock(mutex);
-        const auto found = objects.find(key);
-        if (found != objects.end() && found->second.expired()) objects.erase(found);
-    }
-    std::size_t size() const {
-        const std::lock_guard lock(mutex);
-        return objects.size();
-    }
-};
-
-SharedObjects::SharedObjects() : table_(std::make_shared<Table>()) {}
+SharedObjects::SharedObjects(std::size_t decoded_json) : table_(std::make_shared<SharedObjectTable>(decoded_json)) {}
 SharedObjects::~SharedObjects() = default;
 
 std::size_t SharedObjects::size() const { return table_->size(); }
+std::size_t SharedObjects::decoded_json() const { return table_->decoded_json(); }
+std::uint64_t SharedObjects::times_unpacked() const { return table_->times_unpacked(); }
 
-Result<Decoded> SharedObjects::decode(InformerCodec::Decode decode, std::string_view json) {
+Result<KeptVersion> SharedObjects::decode(const InformerCodec& codec, std::string_view json) {
     const auto identity = identity_of(json);
-    std::string room;
-    if (!identity || identity->uid.empty() || identity->version.empty()) return decode(without_managed_fields(json, room));
-    std::string key(reinterpret_cast<const char*>(&decode), sizeof decode);
-    key.append(identity->uid).append("/").append(identity->version);
-    if (Object present = table_->find(key)) {
-        return Decoded{std::move(present), NamespacedName{std::string(identity->namespace_), std::string(identity->name)},
-                       std::string(identity->version)};
+    const bool has_identity = identity && !identity->uid.empty() && !identity->version.empty();
+    std::string key(reinterpret_cast<const char*>(&codec.decode), sizeof codec.decode);
+    if (has_identity) {
+        key.append(identity->uid).append("/").append(identity->version);
+        if (auto present = table_->find(key)) {
+            return KeptVersion{KeptObject(std::move(present)),
+                               NamespacedName{std::string(identity->namespace_), std::string(identity->name)},
+                               std::string(identity->version)};
+        }
     }
-    TRY(Decoded decoded, decode(without_managed_fields(json, room)));
-    // Its memory goes with the last holder: a weak reference to `decoded.object` itself would keep that of the whole object.
-    Object held(decoded.object.get(), [table = table_, key, object = decoded.object](const void*) mutable {
-        object.reset();
-        table->forget(key);
-    });
-    decoded.object = table_->keep(key, held);
-    return decoded;
+    std::string room;
+    const std::string_view bare = without_managed_fields(json, room);
+    TRY(InformerCodec::Decoded decoded, codec.decode(bare));
+    KeptObject kept(decoded.object);
+    if (has_identity) {
+        kept = KeptObject(table_->keep(std::make_shared<SharedObject>(
+            table_, std::move(key), codec.decode, is_packed(codec) ? codec.type : nullptr, bare.size(), std::move(decoded.object))));
+        table_->pack_unused();
+    }
+    return KeptVersion{std::move(kept), std::move(decoded.key), std::move(decoded.resource_version)};
 }
 
 }  // namespace porthole::client

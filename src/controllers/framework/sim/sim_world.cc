@@ -71,7 +71,7 @@ struct SimWorld::Process {
     explicit Process(SimWorld& world)
         : machine(world.loop, world.clock_ahead),
           manager(world, ""),
-          informers({world.loop, manager.client, world.random, world.log}),
+          informers({world.loop, manager.client, world.random, world.log, &world.shared_objects}),
           scope(world.loop) {}
 
     Machine machine;

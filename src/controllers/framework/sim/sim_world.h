@@ -51,6 +51,7 @@ public:
     client::FakeApi api{loop};
     client::Client client{api};
     SeededRandom random{1};
+    client::SharedObjects shared_objects{0};  ///< which packs every pod at once, as in a cluster with very many
     Logger log{make_null_sink(), "test"};
     Settings settings;
     /// The context of an account's controllers. Created on first use, and again after a crash.
