@@ -134,6 +134,25 @@ ResourceAmounts usage_of(const PersistentVolumeClaim& claim) {
 
 bool has_scopes(const ResourceQuotaSpec& quota) { return !quota.scopes.empty() || quota.scope_selector; }
 
+Pod quota_part(const Pod& pod) {
+    Pod part;
+    part.metadata.deletion_timestamp = pod.metadata.deletion_timestamp;
+    if (is_terminal(pod)) part.status.phase = pod.status.phase;
+    part.spec.active_deadline_seconds = pod.spec.active_deadline_seconds;
+    part.spec.priority_class_name = pod.spec.priority_class_name;
+    if (crosses_namespaces(pod)) part.spec.affinity = pod.spec.affinity;
+    part.spec.overhead = pod.spec.overhead;
+    part.spec.resources = pod.spec.resources;
+    for (const auto list : {&PodSpec::containers, &PodSpec::init_containers}) {
+        for (const Container& container : pod.spec.*list) {
+            Container& kept = (part.spec.*list).emplace_back();
+            kept.resources = container.resources;
+            kept.restart_policy = container.restart_policy;
+        }
+    }
+    return part;
+}
+
 bool covers(const ResourceQuotaSpec& quota, const Pod& pod) { return fits_scopes(quota, pod); }
 bool covers(const ResourceQuotaSpec& quota, const PersistentVolumeClaim& claim) { return fits_scopes(quota, claim); }
 

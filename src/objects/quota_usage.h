@@ -30,4 +30,7 @@ bool covers(const api::core::v1::ResourceQuotaSpec& quota, const api::core::v1::
 bool covers(const api::core::v1::ResourceQuotaSpec& quota, const api::core::v1::PersistentVolumeClaim& claim);
 bool has_scopes(const api::core::v1::ResourceQuotaSpec& quota);
 
+/// What usage_of() and covers() read of the pod, which the pods of one template have in common.
+api::core::v1::Pod quota_part(const api::core::v1::Pod& pod);
+
 }  // namespace porthole::objects

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "schema/random_object.h"
+
 namespace porthole::objects {
 namespace {
 
@@ -49,6 +51,31 @@ TEST(QuotaUsage, AnEndedPodIsCountedOnlyAsAnObject) {
     pod.status.phase = "Succeeded";
     EXPECT_EQ(usage_of(pod, {}).size(), 1u);
     EXPECT_TRUE(usage_of(pod, {}).contains("count/pods"));
+}
+
+TEST(QuotaUsage, APartOfAPodCountsAsThePod) {
+    const SystemTime now{std::chrono::hours(24 * 365 * 50)};
+    int ended = 0, crossing = 0;
+    for (std::uint32_t seed = 0; seed < 300; ++seed) {
+        SCOPED_TRACE(seed);
+        auto made = schema::RandomObject(seed).make(Pod::schema_type());
+        Pod& pod = *static_cast<Pod*>(made.get());
+        if (seed % 3 == 0) pod.status.phase = "Succeeded";
+        if (seed % 4 == 0 && !pod.spec.containers.empty()) pod.spec.containers[0].resources.requests["cpu"] = quantity("100m");
+        if (seed % 5 == 0 && !pod.spec.init_containers.empty()) pod.spec.init_containers[0].restart_policy = "Always";
+        const Pod part = quota_part(pod);
+        EXPECT_EQ(usage_of(part, now), usage_of(pod, now));
+        for (const char* scope :
+             {"BestEffort", "NotBestEffort", "Terminating", "NotTerminating", "CrossNamespacePodAffinity", "PriorityClass"}) {
+            ResourceQuotaSpec quota;
+            quota.scopes = {scope};
+            EXPECT_EQ(covers(quota, part), covers(quota, pod)) << scope;
+            crossing += quota.scopes[0] == "CrossNamespacePodAffinity" && covers(quota, pod);
+        }
+        ended += usage_of(pod, now).size() == 1;
+    }
+    EXPECT_GT(ended, 0);
+    EXPECT_GT(crossing, 0) << "the objects are as different as they should be";
 }
 
 TEST(QuotaUsage, ServicesAndClaimsByWhatTheyTake) {

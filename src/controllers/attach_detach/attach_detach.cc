@@ -59,7 +59,7 @@ AttachDetachController::AttachDetachController(Context& context)
           for (const auto& attached : node.status.volumes_attached) names.push_back(attached.name);
           return names;
       })),
-      pods_by_node_(pods_.add_index([](const Pod& pod) { return std::vector{pod.spec.node_name}; })),
+      pods_by_node_(context.pods_by_node()),
       report_(context.client, nodes_) {
     watch(context);
 }

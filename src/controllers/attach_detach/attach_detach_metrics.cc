@@ -16,7 +16,7 @@ std::string plugin_of(const std::string& volume) {
 void AttachDetachController::append_metrics(std::string& out) const {
     std::map<std::pair<std::string, std::string>, std::size_t> in_use;  // by node and plugin
     std::set<std::string> wanted;
-    for (const auto& pod : pods_.list()) {
+    for (const auto& pod : volumes_.pods_with_volumes()) {
         if (pod->spec.node_name.empty()) continue;
         for (const std::string& volume : volumes_.names_of(*pod)) {
             ++in_use[{pod->spec.node_name, plugin_of(volume)}];

@@ -259,6 +259,22 @@ TEST_F(AttachDetachTest, MetricsCountVolumesAsUpstreams) {
     EXPECT_TRUE(metrics(controller, "attach_detach_controller_attachdetach_controller_forced_detaches").empty());
 }
 
+TEST_F(AttachDetachTest, MetricsReadNoPodWithoutSuchVolumes) {
+    put_pods_on_two_nodes();
+    for (int i = 0; i < 30; ++i) {
+        Pod plain;
+        plain.metadata.namespace_ = "ns";
+        plain.metadata.name = "plain-" + std::to_string(i);
+        plain.spec.node_name = "n1";
+        api.put(plain);
+    }
+    const auto& controller = run<AttachDetachController>();
+    pass(1s);
+    const auto before = shared_objects.times_unpacked();
+    EXPECT_EQ(metrics(controller, "storage_count_attachable_volumes_in_use").size(), 2u);
+    EXPECT_LE(shared_objects.times_unpacked() - before, 4u);
+}
+
 TEST_F(AttachDetachTest, MetricsCountDetachesByForceWithTheirReason) {
     put_pods_on_two_nodes();
     const auto& controller = run<AttachDetachController>();

@@ -48,6 +48,10 @@ std::vector<std::string> inline_volumes_of(const Pod& pod) {
     return names;
 }
 
+bool may_use_driver(const Pod& pod, const Volume& volume) {
+    return volume.persistent_volume_claim || volume.ephemeral || volume.csi || inline_volume(pod, volume);
+}
+
 /// Without an access mode the driver decides.
 bool is_exclusive(const PersistentVolume& volume) {
     const auto& modes = volume.spec.access_modes;
@@ -69,6 +73,10 @@ AttachableVolumes::AttachableVolumes(client::Informers& informers)
       drivers_(informers.get<CSIDriver>()),
       pods_by_claim_(pods_.add_index([](const Pod& pod) { return claims_of(pod, false); })),
       pods_by_own_claim_(pods_.add_index([](const Pod& pod) { return claims_of(pod, true); })),
+      pods_with_volumes_(pods_.add_index([](const Pod& pod) {
+          const bool has = std::ranges::any_of(pod.spec.volumes, [&](const Volume& one) { return may_use_driver(pod, one); });
+          return has ? std::vector<std::string>{""} : std::vector<std::string>();
+      })),
       volumes_by_name_(volumes_.add_index([](const PersistentVolume& volume) { return std::vector{name_of(volume)}; })) {
     follow_inline_volumes();
 }

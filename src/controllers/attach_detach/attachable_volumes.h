@@ -41,6 +41,8 @@ public:
     /// "" if the PersistentVolume is unknown, or this controller did not create the attachment: its name is not that for volume and node.
     std::string name_of(const Attachment& attachment) const;
     std::vector<std::string> names_of_driver(const std::string& driver) const;
+    /// The pods that may have a volume of a CSI driver.
+    std::vector<WantedVolume::PodRef> pods_with_volumes() const { return pods_with_volumes_.find(""); }
 
     /// Whether the pod's containers have ended for good.
     static bool is_over(const Pod& pod);
@@ -61,7 +63,7 @@ private:
     client::Informer<PersistentVolume>& volumes_;
     client::Informer<api::core::v1::Node>& nodes_;
     client::Informer<api::storage::v1::CSIDriver>& drivers_;
-    client::Informer<Pod>::Index pods_by_claim_, pods_by_own_claim_;
+    client::Informer<Pod>::Index pods_by_claim_, pods_by_own_claim_, pods_with_volumes_;
     client::Informer<PersistentVolume>::Index volumes_by_name_;
     /// By name of an in-tree volume: the pods that have it, and where in their list. A pod may have thousands, each of which is looked for.
     std::map<std::string, std::map<client::NamespacedName, std::size_t>> inline_volumes_;

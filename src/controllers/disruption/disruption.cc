@@ -45,6 +45,7 @@ DisruptionController::DisruptionController(Context& context)
       events_(context.events.get("controllermanager")),
       budgets_(context.informers.get<Budget>()),
       pods_(context.informers.get<Pod>()),
+      pods_by_label_(context.pods_by_label()),
       replica_sets_(context.informers.get<ReplicaSet>()),
       deployments_(context.informers.get<Deployment>()),
       stateful_sets_(context.informers.get<StatefulSet>()),
@@ -69,7 +70,12 @@ DisruptionController::DisruptionController(Context& context)
 }
 
 DisruptionController::Pods DisruptionController::pods_of(const Budget& budget) const {
-    Pods pods = pods_.list(budget.metadata.namespace_);
+    const std::string& space = budget.metadata.namespace_;
+    const auto& selector = budget.spec.selector;
+    const auto label = selector ? selector->match_labels.begin() : decltype(selector->match_labels.begin())();
+    // One label is enough to find few pods by; the rest is compared.
+    const bool has_label = selector && label != selector->match_labels.end();
+    Pods pods = has_label ? pods_by_label_.find(label_key(space, label->first, label->second)) : pods_.list(space);
     std::erase_if(pods, [&](const auto& pod) { return !objects::matches(budget.spec.selector, pod->metadata.labels); });
     return pods;
 }

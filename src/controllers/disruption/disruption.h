@@ -42,6 +42,7 @@ private:
     client::EventRecorder& events_;
     client::Informer<Budget>& budgets_;
     client::Informer<Pod>& pods_;
+    PodIndex pods_by_label_;
     client::Informer<api::apps::v1::ReplicaSet>& replica_sets_;
     client::Informer<api::apps::v1::Deployment>& deployments_;
     client::Informer<api::apps::v1::StatefulSet>& stateful_sets_;

@@ -108,6 +108,24 @@ TEST_F(DisruptionTest, FollowsPodsAsTheyBecomeReadyAndGo) {
     EXPECT_EQ(status().disruptions_allowed, 0);
 }
 
+TEST_F(DisruptionTest, ReadsThePodsThatItsBudgetSelectsAndNoOthers) {
+    pods_of_set(2, 2);
+    for (int i = 0; i < 40; ++i) {
+        Pod other = bare_pod("other-" + std::to_string(i));
+        other.metadata.labels = {{"app", "other"}};
+        api.put(other);
+    }
+    PodDisruptionBudget wanted = budget();
+    wanted.spec.min_available = IntOrString(1);
+    api.put(wanted);
+    run<DisruptionController>();
+    const auto before = shared_objects.times_unpacked();
+    set_ready({"ns", "web-0"}, false);
+    pass(1s);
+    EXPECT_EQ(status().current_healthy, 1);
+    EXPECT_LT(shared_objects.times_unpacked() - before, 20u);
+}
+
 TEST_F(DisruptionTest, PodsWithoutAnOwnerAreCountedByNumberOnly) {
     api.put(bare_pod("alone"));
     set_ready({"ns", "alone"});

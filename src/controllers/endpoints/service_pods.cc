@@ -13,16 +13,6 @@ namespace {
 
 using client::NamespacedName;
 
-std::string label_key(const std::string& namespace_, const std::string& key, const std::string& value) {
-    return namespace_ + "/" + key + "=" + value;
-}
-
-std::vector<std::string> label_keys(const api::meta::v1::ObjectMeta& metadata) {
-    std::vector<std::string> keys;
-    for (const auto& [key, value] : metadata.labels) keys.push_back(label_key(metadata.namespace_, key, value));
-    return keys;
-}
-
 /// One pair of the selector is enough to find the service by; the rest is compared.
 std::vector<std::string> selector_key(const Service& service) {
     if (service.spec.selector.empty()) return {};
@@ -47,7 +37,7 @@ ServicePods::ServicePods(Context& context)
     : services_(context.informers.get<Service>()),
       pods_(context.informers.get<Pod>()),
       services_by_label_(services_.add_index(selector_key)),
-      pods_by_label_(pods_.add_index([](const Pod& pod) { return label_keys(pod.metadata); })) {}
+      pods_by_label_(context.pods_by_label()) {}
 
 std::vector<std::shared_ptr<const Pod>> ServicePods::pods_of(const Service& service) const {
     auto pods = pods_by_label_.find(selector_key(service).at(0));

@@ -35,7 +35,7 @@ private:
     client::Informer<Service>& services_;
     client::Informer<Pod>& pods_;
     client::Informer<Service>::Index services_by_label_;
-    client::Informer<Pod>::Index pods_by_label_;
+    PodIndex pods_by_label_;
 };
 
 /// Where the ports of services lead in a pod, which outlives it.

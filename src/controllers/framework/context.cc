@@ -4,6 +4,18 @@
 
 namespace porthole::controllers {
 
+using api::core::v1::Pod;
+
+std::string label_key(const std::string& namespace_, const std::string& key, const std::string& value) {
+    return namespace_ + "/" + key + "=" + value;
+}
+
+std::vector<std::string> label_keys(const api::meta::v1::ObjectMeta& metadata) {
+    std::vector<std::string> keys;
+    for (const auto& [key, value] : metadata.labels) keys.push_back(label_key(metadata.namespace_, key, value));
+    return keys;
+}
+
 std::string owner_key(const std::string& namespace_, const std::string& owner_uid) { return namespace_ + "/" + owner_uid; }
 
 std::string owner_key(const api::meta::v1::ObjectMeta& metadata) {
@@ -12,8 +24,20 @@ std::string owner_key(const api::meta::v1::ObjectMeta& metadata) {
 }
 
 PodOwnerIndex Context::pods_by_owner() {
-    if (!indexes.pods_by_owner) indexes.pods_by_owner.emplace(informers.get<api::core::v1::Pod>());
+    if (!indexes.pods_by_owner) indexes.pods_by_owner.emplace(informers.get<Pod>());
     return *indexes.pods_by_owner;
+}
+
+PodIndex Context::pods_by_node() {
+    if (!indexes.pods_by_node)
+        indexes.pods_by_node = informers.get<Pod>().add_index([](const Pod& pod) { return std::vector{pod.spec.node_name}; });
+    return *indexes.pods_by_node;
+}
+
+PodIndex Context::pods_by_label() {
+    if (!indexes.pods_by_label)
+        indexes.pods_by_label = informers.get<Pod>().add_index([](const Pod& pod) { return label_keys(pod.metadata); });
+    return *indexes.pods_by_label;
 }
 
 }  // namespace porthole::controllers

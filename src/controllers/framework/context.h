@@ -60,6 +60,10 @@ private:
 
 using PodIndex = client::Informer<api::core::v1::Pod>::Index;
 
+/// The index key of a label of objects in the namespace.
+std::string label_key(const std::string& namespace_, const std::string& key, const std::string& value);
+std::vector<std::string> label_keys(const api::meta::v1::ObjectMeta& metadata);
+
 /// The index key of an object: its namespace and the uid of its controller, "" if it has none.
 std::string owner_key(const api::meta::v1::ObjectMeta& metadata);
 std::string owner_key(const std::string& namespace_, const std::string& owner_uid);
@@ -93,6 +97,7 @@ using PodOwnerIndex = OwnerIndex<api::core::v1::Pod>;
 /// Indexes that several controllers use; each is created on first use.
 struct SharedIndexes {
     std::optional<PodOwnerIndex> pods_by_owner;
+    std::optional<PodIndex> pods_by_node, pods_by_label;
 };
 
 /// The collaborators of the controllers of one account. All outlive them; all are on one loop.
@@ -111,6 +116,8 @@ struct Context {
 
     /// Shared by all controllers that own pods.
     PodOwnerIndex pods_by_owner();
+    PodIndex pods_by_node();   ///< by the node's name, "" without one
+    PodIndex pods_by_label();  ///< by label_key()
 };
 
 /// Whether the API server serves T, which is off by default.

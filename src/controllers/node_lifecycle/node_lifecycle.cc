@@ -49,7 +49,7 @@ NodeLifecycleController::NodeLifecycleController(Context& context)
       nodes_(context.informers.get<Node>()),
       pods_(depends_on(context.informers.get<Pod>())),
       leases_(depends_on(context.informers.get<api::coordination::v1::Lease>({.namespace_ = LeaseNamespace}))),
-      pods_by_node_(pods_.add_index([](const Pod& pod) { return std::vector{pod.spec.node_name}; })) {
+      pods_by_node_(context.pods_by_node()) {
     const auto tell = [this](const Node& node, const char* reason, const char* before, const char* after) {
         events_.normal(node, reason, "Node " + node.metadata.name + " event: " + before + node.metadata.name + after);
     };

@@ -44,7 +44,7 @@ TaintEvictionController::TaintEvictionController(Context& context)
       events_(context.events.get("taint-eviction-controller")),
       nodes_(depends_on(context.informers.get<Node>())),
       pods_(context.informers.get<Pod>()),
-      pods_by_node_(pods_.add_index([](const Pod& pod) { return std::vector{pod.spec.node_name}; })) {
+      pods_by_node_(context.pods_by_node()) {
     nodes_.subscribe({.added = [this](const auto& node) { look_at_pods_of(*node); },
                       .updated =
                           [this](const auto& old, const auto& node) {

@@ -39,7 +39,10 @@ std::string failure(const api::core::v1::Pod& pod, const std::string& message, T
     return schema::to_json(patch);
 }
 
-bool is_evicted(const api::core::v1::Pod& pod) { return pod.status.reason == "Evicted"; }
+/// Evicted pods are before the others, and older ones before newer ones.
+std::string rank_of(const api::core::v1::Pod& pod) {
+    return (pod.status.reason == "Evicted" ? "0 " : "1 ") + pod.metadata.creation_timestamp.to_string();
+}
 
 }  // namespace
 
@@ -48,7 +51,14 @@ PodGcController::PodGcController(Context& context)
       client_(context.client),
       kept_(context.settings.terminated_pods_kept),
       pods_(depends_on(context.informers.get<api::core::v1::Pod>())),
-      nodes_(depends_on(context.informers.get<Node>())) {}
+      nodes_(depends_on(context.informers.get<Node>())),
+      by_node_(context.pods_by_node()),
+      terminating_by_node_(pods_.add_index([](const api::core::v1::Pod& pod) {
+          return objects::is_terminating(pod) ? std::vector{pod.spec.node_name} : std::vector<std::string>();
+      })),
+      terminated_by_rank_(pods_.add_index([](const api::core::v1::Pod& pod) {
+          return objects::is_terminal(pod) ? std::vector{rank_of(pod)} : std::vector<std::string>();
+      })) {}
 
 Task<> PodGcController::background() {
     for (;;) {
@@ -60,36 +70,32 @@ Task<> PodGcController::background() {
 }
 
 Task<> PodGcController::sweep() {
-    const std::vector<Pod> pods = pods_.list();
     // A pod that cannot be removed does not keep the others.
-    Result<void> outcome = co_await remove_surplus_terminated(pods);
+    Result<void> outcome = co_await remove_surplus_terminated();
     if (is_cancelled(outcome)) co_return outcome;
-    if (Result<void> removed = co_await remove_orphans(pods); !removed) outcome = std::move(removed);
+    if (Result<void> removed = co_await remove_orphans(); !removed) outcome = std::move(removed);
     if (is_cancelled(outcome)) co_return outcome;
-    std::vector<Pod> stuck;
-    for (const Pod& pod : pods) {
-        if (!objects::is_terminating(*pod)) continue;
-        const auto node = pod->spec.node_name.empty() ? nullptr : nodes_.find({"", pod->spec.node_name});
-        if (pod->spec.node_name.empty() || (node && is_out_of_service(*node))) stuck.push_back(pod);
-    }
-    if (Result<void> removed = co_await force_remove_all(std::move(stuck), ""); !removed) outcome = std::move(removed);
+    if (Result<void> removed = co_await remove_stuck(); !removed) outcome = std::move(removed);
     co_return outcome;
 }
 
-Task<> PodGcController::remove_surplus_terminated(const std::vector<Pod>& pods) {
-    std::vector<Pod> terminated;
-    std::ranges::copy_if(pods, std::back_inserter(terminated), [](const Pod& pod) { return objects::is_terminal(*pod); });
-    if (kept_ == 0 || terminated.size() <= kept_) co_return {};
-    const auto rank = [](const Pod& pod) { return std::pair(!is_evicted(*pod), pod->metadata.creation_timestamp); };
-    std::ranges::sort(terminated, std::less<>(), rank);
-    terminated.resize(terminated.size() - kept_);
-    co_return co_await force_remove_all(std::move(terminated), "");
+Task<> PodGcController::remove_surplus_terminated() {
+    const auto ranks = terminated_by_rank_.counts();
+    std::size_t surplus = 0;
+    for (const auto& [rank, count] : ranks) surplus += count;
+    if (kept_ == 0 || surplus <= kept_) co_return {};
+    surplus -= kept_;
+    std::vector<Pod> pods;
+    for (auto rank = ranks.begin(); rank != ranks.end() && pods.size() < surplus; ++rank)
+        std::ranges::move(terminated_by_rank_.find(rank->first), std::back_inserter(pods));
+    pods.resize(std::min(pods.size(), surplus));
+    co_return co_await force_remove_all(std::move(pods), "");
 }
 
-Task<std::set<std::string>> PodGcController::lost_nodes(const std::vector<Pod>& pods) {
+Task<std::set<std::string>> PodGcController::lost_nodes() {
     std::set<std::string> missing;
-    for (const Pod& pod : pods) {
-        if (!pod->spec.node_name.empty() && !nodes_.find({"", pod->spec.node_name})) missing.insert(pod->spec.node_name);
+    for (const auto& [node, count] : by_node_.counts()) {
+        if (!node.empty() && !nodes_.find({"", node})) missing.insert(node);
     }
     std::erase_if(missing_since_, [&](const auto& entry) { return !missing.contains(entry.first); });
     std::set<std::string> lost;
@@ -102,11 +108,21 @@ Task<std::set<std::string>> PodGcController::lost_nodes(const std::vector<Pod>& 
     co_return lost;
 }
 
-Task<> PodGcController::remove_orphans(const std::vector<Pod>& pods) {
-    CO_TRY(const auto lost, co_await lost_nodes(pods));
+Task<> PodGcController::remove_orphans() {
+    CO_TRY(const auto lost, co_await lost_nodes());
     std::vector<Pod> orphans;
-    std::ranges::copy_if(pods, std::back_inserter(orphans), [&](const Pod& pod) { return lost.contains(pod->spec.node_name); });
+    for (const std::string& node : lost) std::ranges::move(by_node_.find(node), std::back_inserter(orphans));
     co_return co_await force_remove_all(std::move(orphans), "PodGC: node no longer exists");
+}
+
+Task<> PodGcController::remove_stuck() {
+    std::vector<Pod> stuck;
+    for (const auto& [name, count] : terminating_by_node_.counts()) {
+        const auto node = name.empty() ? nullptr : nodes_.find({"", name});
+        if (name.empty() || (node && is_out_of_service(*node)))
+            std::ranges::move(terminating_by_node_.find(name), std::back_inserter(stuck));
+    }
+    co_return co_await force_remove_all(std::move(stuck), "");
 }
 
 Task<> PodGcController::force_remove_all(std::vector<Pod> pods, std::string message) {

@@ -20,10 +20,11 @@ private:
     Task<> background() override;
 
     Task<> sweep();
-    Task<> remove_surplus_terminated(const std::vector<Pod>& pods);
-    Task<> remove_orphans(const std::vector<Pod>& pods);
+    Task<> remove_surplus_terminated();
+    Task<> remove_orphans();
+    Task<> remove_stuck();
     /// Nodes that pods name, that have been missing for a while, and that the server does not have either.
-    Task<std::set<std::string>> lost_nodes(const std::vector<Pod>& pods);
+    Task<std::set<std::string>> lost_nodes();
     /// Marks a pod that may still count as running as Failed, then deletes it without a grace period.
     Task<> force_remove(Pod pod, std::string message);
     /// Several at a time. Each must be one that may be removed.
@@ -33,6 +34,10 @@ private:
     std::size_t kept_;
     client::Informer<api::core::v1::Pod>& pods_;
     client::Informer<api::core::v1::Node>& nodes_;
+    // Sweeps look at indexes, and at the pods that they remove: not at all pods.
+    PodIndex by_node_;
+    PodIndex terminating_by_node_;
+    PodIndex terminated_by_rank_;  // the first are removed first
     std::map<std::string, MonotonicTime> missing_since_;
 };
 

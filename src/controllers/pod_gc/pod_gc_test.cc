@@ -119,5 +119,30 @@ TEST_F(PodGcWorld, RemovesTheOldestTerminatedPodsBeyondTheLimit) {
     EXPECT_TRUE(has("running"));
 }
 
+TEST_F(PodGcWorld, RemovesEvictedPodsBeforeOlderOnes) {
+    settings.terminated_pods_kept = 1;
+    add_node("n");
+    add_pod("older", "n", "Succeeded");
+    pass(2s);
+    add_pod("evicted", "n", "Failed");
+    api.change<Pod>({"ns", "evicted"}, [](Pod& now) { now.status.reason = "Evicted"; });
+    run<PodGcController>();
+    pass(1min);
+    EXPECT_TRUE(has("older"));
+    EXPECT_FALSE(has("evicted"));
+}
+
+TEST_F(PodGcWorld, SweepsDoNotReadPodsThatStay) {
+    add_node("n");
+    for (int i = 0; i < 30; ++i) add_pod("running-" + std::to_string(i), "n", "Running");
+    for (int i = 0; i < 3; ++i) add_pod("ended-" + std::to_string(i), "n", "Succeeded");
+    run<PodGcController>();
+    pass(1min);
+    const auto before = shared_objects.times_unpacked();
+    pass(10min);
+    EXPECT_EQ(shared_objects.times_unpacked(), before);
+    EXPECT_EQ(pods().size(), 33u);
+}
+
 }  // namespace
 }  // namespace porthole::controllers

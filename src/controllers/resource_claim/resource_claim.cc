@@ -42,9 +42,10 @@ ResourceClaimController::ResourceClaimController(Context& context)
         queue().add({last->metadata.namespace_, owner->name});
     }});
     depends_on(templates_).on_change([this](const Template& changed) {
-        for (const Pod& pod : pods_.list(changed.metadata.namespace_))
-            for (const auto& entry : pod->spec.resource_claims)
-                if (entry.resource_claim_template_name == changed.metadata.name) queue().add(client::key_of(*pod));
+        pods_.visit(changed.metadata.namespace_, [&](const api::core::v1::Pod& pod) {
+            for (const auto& entry : pod.spec.resource_claims)
+                if (entry.resource_claim_template_name == changed.metadata.name) queue().add(client::key_of(pod));
+        });
     });
 }
 

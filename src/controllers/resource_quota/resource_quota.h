@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "api/meta_v1.h"
@@ -33,6 +34,7 @@ private:
     Context& context_;
     client::Informer<ResourceQuota>& quotas_;
     client::Informer<api::core::v1::Pod>& pods_;
+    std::optional<PodIndex> pods_by_use_;  ///< see use_key(); once there is a quota
     client::Informer<api::core::v1::Service>& services_;
     client::Informer<api::core::v1::PersistentVolumeClaim>& claims_;
     client::Informer<api::resource::v1::DeviceClass>& device_classes_;

@@ -47,6 +47,18 @@ TEST_F(ResourceQuotaTest, FollowsPodsAsTheyComeEndAndGo) {
     EXPECT_EQ(used("requests.cpu"), "0");
 }
 
+TEST_F(ResourceQuotaTest, CountsPodsOfATemplateWithoutReadingEach) {
+    for (int i = 0; i < 40; ++i) pod("p" + std::to_string(i), "100m");
+    quota({{"pods", "100"}, {"requests.cpu", "10"}});
+    run<ResourceQuotaController>();
+    EXPECT_EQ(used("requests.cpu"), "4");
+    const auto before = shared_objects.times_unpacked();
+    pod("other", "50m");
+    EXPECT_EQ(used("requests.cpu"), "4050m");
+    EXPECT_EQ(used("pods"), "41");
+    EXPECT_LT(shared_objects.times_unpacked() - before, 10u);
+}
+
 TEST_F(ResourceQuotaTest, CountsCustomResources) {
     int things = 2;
     bool tells_rest = true;
