@@ -45,8 +45,9 @@ struct KeptVersion {
 /// after it was packed. A component should not look at all pods again and again: it finds those that it needs by an index.
 class SharedObjects {
 public:
-    /// How much of pods stays decoded, as bytes of their JSON without managedFields. Decoded, they take some 2.5 times that.
-    static constexpr std::size_t DecodedJson = 12 << 20;
+    /// How much of pods stays decoded, as bytes of their JSON without managedFields. Decoded, they take some 2.7 times that. A controller
+    /// reads all pods of a set or a service after a change of one; while more are read in turn than this, each is decoded each time.
+    static constexpr std::size_t DecodedJson = 48 << 20;
 
     explicit SharedObjects(std::size_t decoded_json = DecodedJson);
     ~SharedObjects();
