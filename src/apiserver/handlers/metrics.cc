@@ -53,17 +53,23 @@ std::string RequestMetrics::labels(const RequestInfo& info, bool served) {
     return text;
 }
 
+std::pair<const std::string, RequestMetrics::Series>& RequestMetrics::series_of(const RequestInfo& info, bool served) {
+    std::string text = labels(info, served);
+    if (const auto known = series_.find(text); known != series_.end()) return *known;
+    if (served && series_.size() >= MostSeries) text = labels(info, false);
+    return *series_.try_emplace(std::move(text)).first;
+}
+
 void RequestMetrics::begin(const RequestInfo& info, bool served) {
     if (info.long_running())
-        ++long_running_[labels(info, served)];
+        ++long_running_[series_of(info, served).first];
     else
         ++in_flight_[is_mutating(info) ? 0 : 1];
 }
 
 void RequestMetrics::end(const RequestInfo& info, bool served, bool dry_run, int code, Duration taken) {
     ++total_;
-    const std::string common = labels(info, served);
-    Series& series = series_[common];
+    auto& [common, series] = series_of(info, served);
     ++series.requests[{dry_run, code}];
     if (info.long_running()) {
         --long_running_[common];

@@ -16,10 +16,13 @@ bool is_mutating(const RequestInfo& info);
 /// Counts and durations of requests, in Prometheus' text form under Kubernetes' names.
 ///
 /// Requests are counted before they are authenticated, so those for a resource that is not `served` are counted together, and so are
-/// methods that HTTP does not define: the number of series is bounded by the API, not by what clients send. Every begin() is followed by an
-/// end() with the same `info` and `served`.
+/// methods that HTTP does not define: the number of series is bounded by the API, not by what clients send. The API grows by definitions of
+/// custom resources, whose series stay when they are deleted; once there are MostSeries, further ones are counted like what is not served.
+/// Every begin() is followed by an end() with the same `info` and `served`.
 class RequestMetrics {
 public:
+    static constexpr std::size_t MostSeries = 16384;  ///< some ten times what the built-in kinds make
+
     void begin(const RequestInfo& info, bool served);
     void end(const RequestInfo& info, bool served, bool dry_run, int code, Duration taken);
 
@@ -38,6 +41,8 @@ private:
         Histogram durations;
     };
     static std::string labels(const RequestInfo& info, bool served);
+    /// The series that counts the request, and its labels.
+    std::pair<const std::string, Series>& series_of(const RequestInfo& info, bool served);
 
     std::unordered_map<std::string, Series> series_;  // by label text
     std::map<std::string, std::int64_t> long_running_;
