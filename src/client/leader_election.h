@@ -33,7 +33,7 @@ public:
     /// As run(), but does not wait for a holder that renews the lease: ends with AlreadyExists, with the holder's identity as message. If
     /// the holder has died, waits until its lease expires. Also ends with the API's errors.
     Task<> run_alone(std::function<Task<>()> lead);
-    /// Ends a run() that does not lead: at once, or when an attempt to acquire the lease that is under way has ended. If that attempt
+    /// Ends a run() that does not lead: at once, or when an attempt to acquire the lease that is in progress has ended. If that attempt
     /// acquires it, `lead` runs, and has to end for the lease to be released.
     void withdraw() { withdrawn_.set(); }
     bool leading() const { return leading_; }

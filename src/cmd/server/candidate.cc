@@ -7,7 +7,7 @@
 namespace porthole::cmd {
 namespace {
 
-/// How long resign() waits for an attempt to lead that is under way. The store may not answer, and a server has to end.
+/// How long resign() waits for an attempt to lead that is in progress. The store may not answer, and a server has to end.
 constexpr Duration AttemptLimit = std::chrono::seconds(1);
 
 }  // namespace
