@@ -14,11 +14,8 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-struct EtcdHostTest : LocalShellFixture {
+struct EtcdHostTest : ServiceHostFixture {
     EtcdHostTest() {
-        transport.places["/var/lib/porthole"] = transport.folder + "/data";  // and so /var/lib/porthole-etcd
-        transport.places["/etc/systemd/system"] = transport.folder + "/units";
-        fs::create_directories(transport.folder + "/units");
         plane.cluster = "prod";
         plane.own_etcd.emplace();
         tool("systemctl", "[ \"$1\" != is-active ]");

@@ -60,4 +60,13 @@ struct LocalShellFixture : ProcessFixture {
     LocalShell transport;
 };
 
+/// One that runs a service with data of its own.
+struct ServiceHostFixture : LocalShellFixture {
+    ServiceHostFixture() {
+        transport.places["/var/lib/porthole"] = transport.folder + "/data";  // and so /var/lib/porthole-server and -etcd
+        transport.places["/etc/systemd/system"] = transport.folder + "/units";
+        std::filesystem::create_directories(transport.folder + "/units");
+    }
+};
+
 }  // namespace porthole::provision

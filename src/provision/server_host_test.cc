@@ -12,12 +12,9 @@ namespace {
 namespace fs = std::filesystem;
 using testing::ElementsAre;
 
-struct ServerHostTest : LocalShellFixture {
+struct ServerHostTest : ServiceHostFixture {
     ServerHostTest() {
-        transport.places["/var/lib/porthole"] = transport.folder + "/data";  // and so /var/lib/porthole-server
-        transport.places["/etc/systemd/system"] = transport.folder + "/units";
         transport.places["/run/"] = transport.folder + "/run/";
-        fs::create_directories(transport.folder + "/units");
         fs::create_directories(transport.folder + "/run/systemd/system");
         write("porthole", "old");
         write("tools/systemctl", "#!/bin/sh\n[ \"$1\" != is-active ]\n");
