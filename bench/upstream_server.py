@@ -1,7 +1,7 @@
 """Rows in which upstream's kube-apiserver is the peer: requests of the same clients, one server after the other.
 
-On an etcd of its own, neither server has controllers or a scheduler: upstream's are not started, and ours stay away as a Lease names another leader.
-With the store of its data directory ours has both; the scheduler leaves the pods to another one.
+No server has controllers or a scheduler: upstream's are not started, and ours are disabled. Ours runs twice, with the store of its data directory and,
+like upstream's, on an etcd of its own.
 """
 
 import json
@@ -92,16 +92,13 @@ def upstream(side):
 def ours(side, *options):
     """With what upstream is started with: secrets are not encrypted, and pods need no service account."""
     server = ControlPlane(side.network, side.folder, harness.PORTHOLE)
-    server.start("--encryption-provider-config", side.folder / "encryption.yaml", "--disable-admission-plugins", "ServiceAccount", *options)
+    server.start("--encryption-provider-config", side.folder / "encryption.yaml", "--disable-admission-plugins", "ServiceAccount",
+                 "--disable-controller-manager", "--disable-scheduler", *options)
     return server
 
 
 def ours_on_etcd(side):
-    server = ours(side, "--etcd-servers", side.start_etcd().urls(), "--endpoint-reconciler-type", "none")
-    for component in ("kube-controller-manager", "kube-scheduler"):
-        lease = {"spec": {"holderIdentity": "nobody", "leaseDurationSeconds": 3600, "renewTime": "2096-01-02T03:04:05.000000Z"}}
-        server.kubectl("patch", "lease", component, "-n", "kube-system", "--type=merge", "-p", json.dumps(lease))
-    return server
+    return ours(side, "--etcd-servers", side.start_etcd().urls(), "--endpoint-reconciler-type", "none")
 
 
 PEER = "kube-apiserver"

@@ -58,6 +58,24 @@ class ServerFlags(ControlPlaneCase):
         self.assertNotIn("os", spec)
         self.assertIn("feature gate WindowsEndpointSliceProxying=true has no effect: it is permanent", (self.folder / "server.log").read_text())
 
+    def test_without_scheduler_and_controllers_their_work_is_left_to_others(self):
+        self.server.start("--disable-scheduler", "--disable-controller-manager", "--disable-admission-plugins", "ServiceAccount")
+        kubectl = self.server.kubectl
+        kubectl("create", "deployment", "waiting", "--image=web:1")
+        kubectl("run", "unbound", "--image=web:1")
+        metrics = kubectl("get", "--raw", "/metrics").stdout
+        for of_component in ("scheduler_", "attachdetach_controller_"):
+            self.assertNotIn(of_component, metrics)
+        self.assertEqual(kubectl("get", "pods", "-o", "jsonpath={.items[*].metadata.name}").stdout, "unbound")
+        binding = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "unbound"},
+                   "target": {"apiVersion": "v1", "kind": "Node", "name": "chosen"}}
+        kubectl("create", "--raw", "/api/v1/namespaces/default/pods/unbound/binding", "-f", "-", stdin=json.dumps(binding))
+        self.assertEqual(kubectl("get", "pod", "unbound", "-o", "jsonpath={.spec.nodeName}").stdout, "chosen")
+        self.server.stop()
+        self.server.process = None
+        self.start()
+        eventually(lambda: kubectl("get", "pods", "-l", "app=waiting", "-o", "name").stdout, 20, "the deployment has its pod")
+
     # API-10
     def test_an_unknown_gate_ends_the_server_with_its_name(self):
         self.assertIn("unrecognized feature gate: NoSuchGate", self.refusal("--feature-gates", "NoSuchGate=true"))

@@ -249,28 +249,33 @@ Task<> ControlPlane::start_components(const Pki& pki) {
         auto fence = elects ? std::make_shared<const apiserver::LeaderFence>("kube-system", name, identity) : nullptr;
         return std::make_unique<Component>(*api_, name, std::move(fence));
     };
-    controller_component_ = make_component("kube-controller-manager");
-    scheduler_component_ = make_component("kube-scheduler");
     controller_settings_ = controller_settings(pki);
-    if (elects) {
-        stand_for_election(identity);
-        co_return {};
+    std::vector<Candidate::Component> components;
+    if (!flags_.disable_controller_manager) {
+        controller_component_ = make_component("kube-controller-manager");
+        components.push_back({.name = "kube-controller-manager",
+                              .start = [this] { return run_controllers(); },
+                              .stop = [this] { return stop_controllers(); }});
     }
-    CO_TRY_VOID(co_await run_controllers());
-    co_return co_await scheduler_component_->run([this] { return start_scheduler(); });
+    if (!flags_.disable_scheduler) {
+        scheduler_component_ = make_component("kube-scheduler");
+        components.push_back({.name = "kube-scheduler",
+                              .start = [this] { return scheduler_component_->run([this] { return start_scheduler(); }); },
+                              .stop = [this] { return scheduler_component_->run([this] { return close_and_reset(scheduler_); }); }});
+    }
+    for (Candidate::Component& component : components) {
+        if (elects)
+            stand_for_election(identity, std::move(component));
+        else
+            CO_TRY_VOID(co_await component.start());
+    }
+    co_return {};
 }
 
-void ControlPlane::stand_for_election(const std::string& identity) {
-    Candidate::Component controllers{
-        .name = "kube-controller-manager", .start = [this] { return run_controllers(); }, .stop = [this] { return stop_controllers(); }};
-    Candidate::Component scheduler{.name = "kube-scheduler",
-                                   .start = [this] { return scheduler_component_->run([this] { return start_scheduler(); }); },
-                                   .stop = [this] { return scheduler_component_->run([this] { return close_and_reset(scheduler_); }); }};
-    for (Candidate::Component* component : {&controllers, &scheduler}) {
-        elections_.push_back(std::make_unique<Election>(world_, *api_, random_, log_.named("election"), flags_.election.timing, identity,
-                                                        std::move(*component)));
-        elections_.back()->candidate.start();
-    }
+void ControlPlane::stand_for_election(const std::string& identity, Candidate::Component component) {
+    elections_.push_back(
+        std::make_unique<Election>(world_, *api_, random_, log_.named("election"), flags_.election.timing, identity, std::move(component)));
+    elections_.back()->candidate.start();
 }
 
 Task<> ControlPlane::run_controllers() {
@@ -286,6 +291,7 @@ Task<> ControlPlane::stop_controllers() {
 Task<> ControlPlane::restart_controllers(const Pki& pki) {
     CO_TRY(const Semaphore::Permit turn, co_await controllers_turn_.acquire());
     controller_settings_ = controller_settings(pki);
+    if (!controller_component_) co_return {};
     co_return co_await controller_component_->run(
         [this, settings = controller_settings_] { return restart_running_controllers(settings); });
 }

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "client/informers/shared_objects.h"
 #include "cmd/program/runtime_setup.h"
+#include "cmd/server/candidate.h"
 #include "cmd/server/server_audit.h"
 #include "cmd/server/server_certificates.h"
 #include "cmd/server/server_encryption.h"
@@ -49,9 +50,9 @@ private:
     /// Creates connections to kubelets, pods and endpoints.
     Result<void> make_connector(const node_join::Pki& pki);
     Result<void> listen(const node_join::Pki& pki);
-    /// Immediately, or, if there may be other servers, once this one leads.
+    /// Those that are not disabled: immediately, or, if there may be other servers, once this one leads.
     Task<> start_components(const node_join::Pki& pki);
-    void stand_for_election(const std::string& identity);
+    void stand_for_election(const std::string& identity, Candidate::Component component);
     Task<> run_controllers();
     Task<> stop_controllers();
     Task<> restart_controllers(const node_join::Pki& pki);
@@ -91,7 +92,7 @@ private:
     class Component;
     class SchedulerProcess;
     struct Election;
-    std::unique_ptr<Component> controller_component_, scheduler_component_;
+    std::unique_ptr<Component> controller_component_, scheduler_component_;  ///< null if disabled
     std::unique_ptr<controllers::ControllerManager> controllers_;
     std::unique_ptr<SchedulerProcess> scheduler_;
     controllers::Settings controller_settings_;  ///< with which they start next

@@ -77,8 +77,13 @@ void add_server_flags(CLI::App& app, ServerFlags& flags) {
     add_election_flags(app, flags.election, etcd);
     add_access_flags(app, flags.access);
     add_flow_control_options(app, flags);
-    app.add_option("--scheduler-config", flags.scheduler_config,
-                   "file with the scheduler's profiles (KubeSchedulerConfiguration of kubescheduler.config.k8s.io/v1)");
+    CLI::Option* scheduler_config =
+        app.add_option("--scheduler-config", flags.scheduler_config,
+                       "file with the scheduler's profiles (KubeSchedulerConfiguration of kubescheduler.config.k8s.io/v1)");
+    app.add_flag("--disable-scheduler", flags.disable_scheduler, "run no scheduler: another one binds the pods")
+        ->excludes(scheduler_config);
+    app.add_flag("--disable-controller-manager", flags.disable_controller_manager,
+                 "run no controllers: another kube-controller-manager runs them");
     app.add_option("--kubelet-certificate-authority", flags.kubelet_certificate_authority,
                    "file of the authority that signs kubelets' serving certificates (default: pki/kubelet-serving-ca.crt)");
     app.add_option(

@@ -46,6 +46,7 @@ struct ServerFlags {
     int node_cidr_mask_size = 24;
     Duration node_monitor_grace = std::chrono::seconds(50);
     double node_eviction_rate = 0.1;  ///< nodes per second and zone
+    bool disable_controller_manager = false, disable_scheduler = false;
     bool connection_thread = std::thread::hardware_concurrency() >= 4;
     bool revive_supervisor = false, verbose = false;
     std::map<std::string, std::string> effective;  ///< for /flagz

@@ -45,6 +45,11 @@ TEST(ServerFlags, SettingsOfTheNodeLifecycleAreShown) {
     EXPECT_EQ(flags.node_eviction_rate, 5);
 }
 
+TEST(ServerFlags, ASchedulerThatIsDisabledHasNoConfiguration) {
+    EXPECT_TRUE(check_server_flags({"--disable-scheduler", "--disable-controller-manager"}));
+    EXPECT_FALSE(check_server_flags({"--disable-scheduler", "--scheduler-config", "profiles.yaml"}));
+}
+
 TEST(ServerFlags, TheIssuerOfServiceAccountsCanBeRepeated) {
     ServerFlags flags;
     CLI::App app;
