@@ -7,6 +7,7 @@
 #include "apiserver/outgoing/service_endpoint.h"
 #include "base/result.h"
 #include "base/strings.h"
+#include "net/tls/x509.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -72,7 +73,8 @@ Result<WebhookCaller::Target> WebhookCaller::target_of(const ClientConfig& confi
 
 Result<std::shared_ptr<OutgoingClient>> WebhookCaller::client_of(const client::ClientConfig& config) {
     if (!clients_) return Error(Reason::Unavailable, "this server cannot connect to webhooks");
-    const std::string key = config.server + '\n' + config.server_name + '\n' + config.ca_pem;
+    // A digest, as a bundle of certificates has up to a megabyte.
+    const std::string key = config.server + '\n' + config.server_name + '\n' + net::sha256(config.ca_pem);
     if (const auto* known = opened_.find(key)) return *known;
     TRY(auto opened, clients_->open(config));
     return opened_.put(key, std::move(opened));

@@ -11,12 +11,13 @@ using namespace std::chrono_literals;
 struct WebhookCallerTest : ObjectTest {
     std::string url(int number) { return "https://hook" + std::to_string(number) + ".test/review"; }
     /// "" for an answer.
-    std::string post(int number) {
+    std::string post(int number, std::string ca_bundle = "") {
         servers.at(url(number)).answer = [](const net::HttpRequest&) {
             return net::HttpResponse{.code = 200, .headers = {}, .body = "{}"};
         };
         WebhookCaller::ClientConfig config;
         config.url = url(number);
+        config.ca_bundle = std::move(ca_bundle);
         const auto answer = run(caller.post(std::move(config), "{}", 10s));
         return answer->outcome ? "" : answer->outcome.error().message;
     }
@@ -37,6 +38,15 @@ TEST_F(WebhookCallerTest, ConnectionsToSoManyServersAreKept) {
     EXPECT_EQ(opened(0), 1) << "it was used a moment ago";
     ASSERT_EQ(post(1), "");
     EXPECT_EQ(opened(1), 2) << "the least recently used one was closed";
+}
+
+TEST_F(WebhookCallerTest, AServerOfAnotherAuthorityIsConnectedToAgain) {
+    const std::string large(1 << 20, 'a');
+    ASSERT_EQ(post(0, large + "1"), "");
+    ASSERT_EQ(post(0, large + "2"), "");
+    EXPECT_EQ(opened(0), 2);
+    ASSERT_EQ(post(0, large + "1"), "");
+    EXPECT_EQ(opened(0), 2);
 }
 
 TEST_F(WebhookCallerTest, ACallInProgressKeepsItsConnection) {

@@ -4,6 +4,7 @@
 
 #include "apiserver/outgoing/service_endpoint.h"
 #include "base/strings.h"
+#include "net/tls/x509.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -53,7 +54,9 @@ Result<ExtensionServers::Way> ExtensionServers::way_to(const APIService& service
                                 .certificate_pem = certificate_pem_,
                                 .key_pem = key_pem_,
                                 .global_only = true};
-    const std::string key = join(std::vector{config.server, name, config.ca_pem, std::string(anyone ? "any" : ""), certificate_pem_}, "\n");
+    // A digest, as a bundle of certificates has up to a megabyte.
+    const std::string key =
+        join(std::vector{config.server, name, net::sha256(config.ca_pem), std::string(anyone ? "any" : ""), certificate_pem_}, "\n");
     Way way{.client = nullptr, .host = name + ":" + std::to_string(port), .url = config.server};
     if (const auto* known = opened_.find(key)) {
         way.client = *known;
