@@ -62,8 +62,9 @@ Task<Requeue> FleetPods::reconcile(client::NamespacedName key) {
         co_return Requeue::never();
     }
     const auto [waiting, is_new] = waiting_.try_emplace(key);
-    if (is_new || waiting->second.uid != pod->uid || waiting->second.step != step->name)
-        waiting->second = {pod->uid, step->name, loop().now(), std::nullopt};
+    // The watch may show the last status of a pod that has been removed, which has another step.
+    const bool is_same = waiting->second.uid == pod->uid && (waiting->second.step == step->name || waiting->second.removed);
+    if (is_new || !is_same) waiting->second = {pod->uid, step->name, loop().now(), std::nullopt};
     const auto& performed = waiting->second.performed;
     const Duration left = (performed ? *performed + SameStepPeriod : waiting->second.since + step->delay) - loop().now();
     if (left > Duration::zero()) co_return Requeue::in(left);
@@ -80,6 +81,7 @@ Task<Requeue> FleetPods::perform(std::shared_ptr<const FleetPod> pod, std::size_
     auto change = model_.perform(*pod, step, place, loop().wall_now());
     if (!change && change.error().reason == Reason::ServiceUnavailable) co_return Requeue::in(AddressRetry);
     CO_TRY(change, std::move(change));
+    const bool removes = change->remove;
     auto done = co_await carry_out(*pod, std::move(*change));
     if (!done && !taken.empty()) nodes_.release_address(node, taken);
     // Another pod of that name, or none: the watch will say so.
@@ -87,7 +89,7 @@ Task<Requeue> FleetPods::perform(std::shared_ptr<const FleetPod> pod, std::size_
     CO_TRY_VOID(std::move(done));
     ++counts_.steps;
     if (const auto waiting = waiting_.find(pod->key); waiting != waiting_.end() && waiting->second.uid == pod->uid)
-        waiting->second.performed = loop().now();
+        waiting->second.performed = loop().now(), waiting->second.removed = removes;
     co_return Requeue::never();
 }
 

@@ -29,6 +29,7 @@ private:
         std::string uid, step;
         MonotonicTime since;
         std::optional<MonotonicTime> performed;
+        bool removed = false;  ///< by that step
     };
     using Object = client::InformerCore::Object;
 

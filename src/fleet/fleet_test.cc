@@ -304,6 +304,20 @@ TEST_F(FleetTest, ADeletedPodEndsWithinItsGracePeriod) {
     EXPECT_EQ(fleet->pods().assigned, 0u);
 }
 
+TEST_F(FleetTest, ADeletedPodIsRemovedOnce) {
+    start(plan_of(1));
+    add_pod("web", "fleet-0");
+    loop.advance(3s);
+    ASSERT_EQ(phase("web"), "Running");
+    api.remove<core::Pod>({"default", "web"}, {.grace_period_seconds = 30});
+    api.clear_requests();
+    loop.advance(10s);
+    EXPECT_EQ(phase("web"), "gone");
+    const auto removals =
+        std::ranges::count_if(api.requests(), [](const auto& one) { return one.method == "DELETE" && one.path.ends_with("/pods/web"); });
+    EXPECT_EQ(removals, 1);
+}
+
 TEST_F(FleetTest, TheLastStatusOfADeletedPodIsThatOfOneEndedBySignal) {
     start(plan_of(1));
     add_pod("web", "fleet-0", [](core::Pod& pod) { pod.metadata.finalizers = {"example.com/look"}; });
