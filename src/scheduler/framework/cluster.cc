@@ -51,6 +51,7 @@ NodeInfo& Cluster::ensure_node(const std::string& name) {
 void Cluster::set_node(NodeSpec spec) {
     NodeInfo& node = ensure_node(spec.name);
     if (!node.exists() || node.spec().labels != spec.labels) topology_changed();
+    if (node.spec().taints != spec.taints) ++node_changes_;
     if (node.spec().images != spec.images) {
         set_images(node, node.spec().images, false);
         set_images(node, spec.images, true);
@@ -124,6 +125,7 @@ std::span<const std::uint32_t> Cluster::node_slots() const {
 }
 
 void Cluster::topology_changed() {
+    ++node_changes_;
     topologies_.clear();
     label_keys_.clear();
     order_valid_ = false;

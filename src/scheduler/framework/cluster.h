@@ -56,6 +56,8 @@ public:
     std::span<const std::uint32_t> node_slots() const;
     /// Differs from every earlier one of the slot once its node, or a pod on it, has changed.
     std::uint64_t generation(std::uint32_t slot) const { return generations_[slot]; }
+    /// Greater than before once a node has come or gone, or has other labels or taints.
+    std::uint64_t node_changes() const { return node_changes_; }
     /// Whether some existing node has a taint of effect PreferNoSchedule.
     bool any_prefer_no_schedule() const { return prefer_no_schedule_ > 0; }
     /// By slot; may include nodes that do not exist.
@@ -117,7 +119,7 @@ private:
     std::vector<std::unique_ptr<NodeInfo>> slots_;
     std::vector<std::uint32_t> free_slots_;
     std::vector<std::uint64_t> generations_;  // by slot
-    std::uint64_t last_generation_ = 0;
+    std::uint64_t last_generation_ = 0, node_changes_ = 0;
     std::size_t prefer_no_schedule_ = 0;  // nodes with such a taint
     std::unordered_map<std::string, std::uint32_t> slot_of_;
     std::unordered_map<std::string, Placement> placements_;           // by uid

@@ -5,20 +5,13 @@
 #include "api/kubescheduler_v1.h"
 #include "scheduler/framework/convert.h"
 #include "scheduler/plugins/plugins.h"
+#include "scheduler/plugins/spread_eligibility.h"
 
 namespace porthole::scheduler {
 
 namespace {
 
 constexpr std::string_view Hostname = "kubernetes.io/hostname";
-
-bool accepts(const SpreadConstraint& constraint, const PodInfo& pod, const NodeInfo& node) {
-    if (constraint.honor_node_affinity && !pod.accepts_node(node.spec().labels, node.name())) return false;
-    if (!constraint.honor_node_taints) return true;
-    return std::ranges::all_of(node.spec().taints, [&](const Taint& taint) {
-        return taint.effect == TaintEffect::PreferNoSchedule || tolerated(taint, pod.tolerations);
-    });
-}
 
 bool counts_for(const SpreadConstraint& constraint, const PodInfo& pod, const PodInfo& other) {
     return !other.terminating && other.namespace_ == pod.namespace_ && constraint.selector.matches(other.labels);
@@ -31,19 +24,17 @@ bool counts_pods(const SpreadConstraint& constraint) { return !constraint.select
 struct RequiredSpread {
     const SpreadConstraint* constraint = nullptr;
     const Topology* topology = nullptr;
+    const SpreadEligibility::Nodes* nodes = nullptr;
     std::vector<std::int64_t> counts;  // by domain
-    std::vector<bool> eligible_domain;
-    std::vector<bool> eligible_slot;
-    std::size_t domains = 0;  // eligible ones
-    std::int64_t self = 0;    // 1 if the pod counts for its own constraint
+    std::int64_t self = 0;             // 1 if the pod counts for its own constraint
     std::int64_t smallest = 0;
 
     void find_smallest() {
         smallest = std::numeric_limits<std::int64_t>::max();
         for (std::size_t i = 0; i < counts.size(); ++i) {
-            if (eligible_domain[i]) smallest = std::min(smallest, counts[i]);
+            if (nodes->domains[i]) smallest = std::min(smallest, counts[i]);
         }
-        if (domains == 0 || domains < static_cast<std::size_t>(constraint->min_domains)) smallest = 0;
+        if (nodes->domain_count == 0 || nodes->domain_count < static_cast<std::size_t>(constraint->min_domains)) smallest = 0;
     }
 };
 
@@ -83,12 +74,17 @@ public:
     PreFilter pre_filter(const PodInfo& pod, const Cluster& cluster) override {
         pod_ = &pod;
         required_.clear();
+        std::vector<const SpreadConstraint*> constraints;
         for (const SpreadConstraint& constraint : any_default_required_ ? constraints_for(pod) : std::span(pod.spread_constraints)) {
-            if (constraint.required) required_.push_back({.constraint = &constraint});
+            if (constraint.required) constraints.push_back(&constraint);
         }
-        if (required_.empty()) return PreFilter::skip();
-        for (RequiredSpread& spread : required_) spread.topology = &cluster.topology(spread.constraint->topology_key);
-        for (RequiredSpread& spread : required_) count_required(spread, cluster);
+        if (constraints.empty()) return PreFilter::skip();
+        const auto nodes = eligible_.of(pod, constraints, cluster);
+        for (std::size_t i = 0; i < constraints.size(); ++i) {
+            required_.push_back(
+                {.constraint = constraints[i], .topology = &cluster.topology(constraints[i]->topology_key), .nodes = &nodes[i]});
+            count_required(required_.back(), cluster);
+        }
         return PreFilter::run();
     }
 
@@ -170,31 +166,18 @@ private:
     void count_required(RequiredSpread& spread, const Cluster& cluster) {
         const SpreadConstraint& constraint = *spread.constraint;
         spread.counts.assign(spread.topology->values.size(), 0);
-        spread.eligible_domain.assign(spread.topology->values.size(), false);
-        spread.eligible_slot.assign(cluster.slot_count(), false);
-        for (const NodeInfo* node : cluster.nodes()) {
-            if (!has_required_keys(*node) || !accepts(constraint, *pod_, *node)) continue;
-            spread.eligible_slot[node->slot()] = true;
-            const auto domain = static_cast<std::size_t>(spread.topology->domain(*node));
-            if (!spread.eligible_domain[domain]) ++spread.domains;
-            spread.eligible_domain[domain] = true;
-        }
         for (const PodClass* pod_class : cluster.classes(pod_->namespace_)) {
             if (!counts_pods(constraint) || !counts_for(constraint, *pod_, *pod_class->example)) continue;
             for (const auto& [slot, count] : pod_class->nodes) {
-                if (spread.eligible_slot[slot]) spread.counts[static_cast<std::size_t>(spread.topology->domain_of_slot[slot])] += count;
+                if (spread.nodes->slots[slot]) spread.counts[static_cast<std::size_t>(spread.topology->domain_of_slot[slot])] += count;
             }
         }
         spread.self = constraint.selector.matches(pod_->labels) ? 1 : 0;
         spread.find_smallest();
     }
-    bool has_required_keys(const NodeInfo& node) const {
-        return std::ranges::all_of(required_,
-                                   [&](const RequiredSpread& spread) { return spread.topology->domain(node) != Topology::None; });
-    }
     void adjust(const PodInfo& other, const NodeInfo& node, std::int64_t sign) {
         for (RequiredSpread& spread : required_) {
-            if (!spread.eligible_slot[node.slot()] || !counts_for(*spread.constraint, *pod_, other)) continue;
+            if (!spread.nodes->slots[node.slot()] || !counts_for(*spread.constraint, *pod_, other)) continue;
             spread.counts[static_cast<std::size_t>(spread.topology->domain(node))] += sign;
             spread.find_smallest();
         }
@@ -250,7 +233,7 @@ private:
             if (spread.per_node || spread.topology->values.empty()) continue;
             for (const auto& [slot, count] : pod_class->nodes) {
                 const std::int32_t domain = spread.topology->domain_of_slot[slot];
-                if (domain == Topology::None || ignored_slots_[slot] || !accepts(*spread.constraint, *pod_, cluster.node_at(slot)))
+                if (domain == Topology::None || ignored_slots_[slot] || !counts_on(*spread.constraint, *pod_, cluster.node_at(slot)))
                     continue;
                 spread.counts[static_cast<std::size_t>(domain)] += count;
             }
@@ -275,6 +258,7 @@ private:
     }
 
     const PodInfo* pod_ = nullptr;
+    SpreadEligibility eligible_;
     std::vector<RequiredSpread> required_;
     std::vector<PreferredSpread> preferred_;
     std::size_t preferred_count_ = 0;
