@@ -53,6 +53,7 @@ void SharedObjectTable::unlist_locked(SharedObject& object) {
 SharedObjectTable::Object SharedObjectTable::unpacked(SharedObject& object) {
     store::StoredValue packed;
     Object result;
+    bool too_many = false;
     {
         const std::lock_guard lock(mutex_);
         result = object.decoded_;
@@ -60,6 +61,7 @@ SharedObjectTable::Object SharedObjectTable::unpacked(SharedObject& object) {
             use_locked(object);
         else
             packed = object.packed_, ++times_unpacked_;
+        too_many = decoded_json_ > most_decoded_;
     }
     if (!result) {
         Result<InformerCodec::Decoded> decoded = object.decode_(*packed.bytes());
@@ -68,8 +70,9 @@ SharedObjectTable::Object SharedObjectTable::unpacked(SharedObject& object) {
         if (!object.decoded_) object.decoded_ = std::move(decoded->object);
         use_locked(object);
         result = object.decoded_;
+        too_many = decoded_json_ > most_decoded_;
     }
-    pack_unused();
+    if (too_many) pack_unused();
     return result;
 }
 
