@@ -178,7 +178,8 @@ Task<> DaemonSetController::clean_history(const DaemonSet& set, std::string curr
 
 Task<PodsByNode> DaemonSetController::claim_pods(const DaemonSet& set) {
     const auto selects = [&](const Pod& pod) { return objects::matches(set.spec.selector, pod.metadata.labels); };
-    CO_TRY(const auto claimed, co_await claim<Pod>(context_.client, owner_of(set), pods_by_owner_.candidates_of(set.metadata), selects));
+    CO_TRY(const auto claimed,
+           co_await claim<Pod>(context_.client, owner_of(set), pods_by_owner_.candidates_of(set.metadata, set.spec.selector), selects));
     PodsByNode pods;
     for (const PodPointer& pod : claimed) pods[node_of(pod->spec)].push_back(pod);
     co_return std::move(pods);

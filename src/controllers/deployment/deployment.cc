@@ -94,7 +94,8 @@ Task<Requeue> DeploymentController::reconcile(NamespacedName key) {
 Task<std::vector<DeploymentController::ReplicaSet>> DeploymentController::claim_sets(const Deployment& deployment) {
     const auto selects = [&](const ReplicaSet& set) { return objects::matches(deployment.spec.selector, set.metadata.labels); };
     CO_TRY(const auto claimed,
-           co_await claim<ReplicaSet>(context_.client, owner_of(deployment), sets_by_owner_.candidates_of(deployment.metadata), selects));
+           co_await claim<ReplicaSet>(context_.client, owner_of(deployment),
+                                      sets_by_owner_.candidates_of(deployment.metadata, deployment.spec.selector), selects));
     std::vector<ReplicaSet> sets;
     for (const auto& set : claimed) sets.push_back(*set);
     co_return std::move(sets);

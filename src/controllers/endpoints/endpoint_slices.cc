@@ -77,7 +77,8 @@ EndpointSliceController::EndpointSliceController(Context& context)
       events_(context.events.get("endpoint-slice-controller")),
       service_pods_(context),
       nodes_(context.informers.get<Node>()),
-      slices_(context, SliceController, [this](const NamespacedName& service) { queue().add_after(service, BatchTime); }) {
+      slices_(context, SliceController, [this](const NamespacedName& service) { queue().add_after(service, BatchTime); }),
+      pace_(context.loop, TimePerPod) {
     reconcile_each(service_pods_.services());
     depends_on(service_pods_.pods());
     depends_on(slices_.informer());
@@ -89,12 +90,15 @@ Task<Requeue> EndpointSliceController::reconcile(NamespacedName key) {
     const auto service = service_pods_.services().find(key);
     if (!service) {
         trigger_times_.forget(key);  // the slices are the garbage collector's
+        pace_.forget(key);
         co_return Requeue::never();
     }
     if (service->spec.selector.empty() || service->spec.type == "ExternalName") co_return Requeue::never();
     if (!slices_.up_to_date(key)) co_return Requeue::in(BatchTime);
+    if (const Duration wait = pace_.wait(key); wait > Duration::zero()) co_return Requeue::in(wait);
 
     const auto pods = service_pods_.pods_of(*service);
+    pace_.looked(key, pods.size());
     std::vector<EndpointSlice> existing = slices_.slices_of(key);
     SliceChanges changes;
     // Of an earlier service of this name: the garbage collector may not have deleted them yet.

@@ -2,6 +2,7 @@
 #include "client/informers/controller.h"
 #include "controllers/endpoints/service_pods.h"
 #include "controllers/endpoints/slice_writer.h"
+#include "controllers/framework/look_pace.h"
 
 namespace porthole::controllers {
 
@@ -27,11 +28,13 @@ private:
                                                      std::string& lost_node) const;
     EndpointSlice fresh_slice(const Service& service, const std::string& address_type) const;
 
+    static constexpr Duration TimePerPod = std::chrono::milliseconds(1);
     client::EventRecorder& events_;
     endpoints::ServicePods service_pods_;
     client::Informer<Node>& nodes_;
     endpoints::SliceWriter slices_;
     endpoints::TriggerTimes trigger_times_;
+    LookPace pace_;
 };
 
 }  // namespace porthole::controllers

@@ -116,7 +116,8 @@ EndpointsController::EndpointsController(Context& context)
       context_(context),
       events_(context.events.get("endpoint-controller")),
       service_pods_(context),
-      endpoints_(context.informers.get<Endpoints>()) {
+      endpoints_(context.informers.get<Endpoints>()),
+      pace_(context.loop, TimePerPod) {
     reconcile_each(service_pods_.services());
     depends_on(service_pods_.pods());
     service_pods_.follow_pods([this](const NamespacedName& key) { queue().add(key); });
@@ -139,6 +140,7 @@ Task<Requeue> EndpointsController::reconcile(NamespacedName key) {
     if (!service) {
         trigger_times_.forget(key);
         writes_.forget(key);
+        pace_.forget(key);
         if (!current) co_return Requeue::never();
         CO_TRY_VOID(ignore_not_found(co_await context_.client.remove<Endpoints>(key, {.uid = current->metadata.uid})));
         co_return Requeue::never();
@@ -146,8 +148,11 @@ Task<Requeue> EndpointsController::reconcile(NamespacedName key) {
     if (service->spec.selector.empty() || service->spec.type == "ExternalName") co_return Requeue::never();
     // An update of an older version would be refused. Meanwhile, more pods may change.
     if (current && writes_.is_stale(*current)) co_return Requeue::in(CatchUpTime);
-    Endpoints wanted = desired(*service, current);
-    const Timestamp trigger = trigger_times_.next(*service, service_pods_.pods_of(*service));
+    if (const Duration wait = pace_.wait(key); wait > Duration::zero()) co_return Requeue::in(wait);
+    const auto pods = service_pods_.pods_of(*service);
+    pace_.looked(key, pods.size());
+    Endpoints wanted = desired(*service, pods, current.get());
+    const Timestamp trigger = trigger_times_.next(*service, pods);
     const bool same = current && current->subsets == wanted.subsets && current->metadata.labels == wanted.metadata.labels &&
                       current->metadata.annotations == wanted.metadata.annotations;
     if (same) co_return Requeue::never();
@@ -159,7 +164,8 @@ Task<Requeue> EndpointsController::reconcile(NamespacedName key) {
     co_return Requeue::never();
 }
 
-EndpointsController::Endpoints EndpointsController::desired(const Service& service, const std::shared_ptr<const Endpoints>& current) {
+EndpointsController::Endpoints EndpointsController::desired(const Service& service, const std::vector<std::shared_ptr<const Pod>>& pods,
+                                                            const Endpoints* current) {
     Endpoints wanted;
     if (current) wanted = *current;
     wanted.metadata.namespace_ = service.metadata.namespace_;
@@ -168,7 +174,7 @@ EndpointsController::Endpoints EndpointsController::desired(const Service& servi
     wanted.metadata.labels.erase(HeadlessLabel);
     if (is_headless(service)) wanted.metadata.labels[HeadlessLabel] = "";
     wanted.metadata.labels[EndpointsManagedByLabel] = "endpoint-controller";
-    wanted.subsets = make_subsets(service, service_pods_.pods_of(service));
+    wanted.subsets = make_subsets(service, pods);
     if (truncate(wanted.subsets, AddressLimit))
         wanted.metadata.annotations[OverCapacityAnnotation] = "truncated";
     else

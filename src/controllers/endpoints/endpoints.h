@@ -2,6 +2,7 @@
 #include "client/informers/controller.h"
 #include "controllers/endpoints/service_pods.h"
 #include "controllers/framework/expectations.h"
+#include "controllers/framework/look_pace.h"
 
 namespace porthole::controllers {
 
@@ -13,19 +14,22 @@ public:
 
 private:
     using Endpoints = api::core::v1::Endpoints;
+    using Pod = api::core::v1::Pod;
     using Service = api::core::v1::Service;
 
     Task<client::Requeue> reconcile(client::NamespacedName key) override;
     Task<> background() override;
-    Endpoints desired(const Service& service, const std::shared_ptr<const Endpoints>& current);
+    static Endpoints desired(const Service& service, const std::vector<std::shared_ptr<const Pod>>& pods, const Endpoints* current);
     Task<> write(const Service& service, Endpoints wanted, bool exists);
 
+    static constexpr Duration TimePerPod = std::chrono::milliseconds(1);
     Context& context_;
     client::EventRecorder& events_;
     endpoints::ServicePods service_pods_;
     client::Informer<Endpoints>& endpoints_;
     endpoints::TriggerTimes trigger_times_;
     OwnWrites writes_;
+    LookPace pace_;
 };
 
 namespace endpoints {

@@ -76,6 +76,11 @@ struct EndpointsTest : SimWorld {
         wanted.spec.selector.clear();
         begin(wanted);
     }
+    /// Updates of objects whose path contains `part`.
+    int count_writes(const std::string& part) {
+        return static_cast<int>(std::ranges::count_if(
+            api.requests(), [&](const auto& request) { return request.method == "PUT" && request.path.contains(part); }));
+    }
     std::vector<EndpointSlice> slices() { return api.list<EndpointSlice>("ns"); }
     /// "10.0.0.1 ready" for every endpoint of every slice.
     std::string shown() {
@@ -296,10 +301,32 @@ TEST_F(EndpointsTest, ManyPodsAreSpreadOverSlicesWithoutChurn) {
     api.clear_requests();
     set_ready({"ns", "p7"}, false);
     pass(5s);
-    int writes = 0;
-    for (const auto& request : api.requests())
-        if (request.path.find("endpointslices") != request.path.npos) ++writes;
-    EXPECT_EQ(writes, 1);
+    EXPECT_EQ(count_writes("/endpointslices/"), 1);
+}
+
+TEST_F(EndpointsTest, ManyPodsOfAServiceAreLookedAtOnceForTheChangesOfATime) {
+    for (int i = 0; i < 500; ++i) pod("p" + std::to_string(i), fmt::format("10.0.{}.{}", i / 250, i % 250));
+    begin(service());
+    api.clear_requests();
+    for (int i = 0; i < 40; ++i) {
+        set_ready({"ns", "p" + std::to_string(i)}, false);
+        pass(50ms);
+        if (i == 0) EXPECT_EQ(count_writes("/endpoints/web"), 1) << "the first does not wait";
+    }
+    pass(2s);
+    EXPECT_GE(count_writes("/endpoints/web"), 4) << "one in half a second";
+    EXPECT_LE(count_writes("/endpoints/web"), 6);
+    EXPECT_EQ(api.find<Endpoints>(Key)->subsets[0].not_ready_addresses.size(), 40u) << "the last change is not forgotten";
+}
+
+TEST_F(EndpointsTest, TheChangeOfOnePodOfFewIsWrittenImmediately) {
+    for (int i = 0; i < 50; ++i) pod("p" + std::to_string(i), "10.0.1." + std::to_string(i));
+    begin(service());
+    for (std::size_t i = 0; i < 10; ++i) {
+        set_ready({"ns", "p" + std::to_string(i)}, false);
+        pass(10ms);
+        EXPECT_EQ(api.find<Endpoints>(Key)->subsets[0].not_ready_addresses.size(), i + 1);
+    }
 }
 
 TEST_F(EndpointsTest, RestoresWhatSomebodyDeletes) {

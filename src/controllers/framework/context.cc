@@ -23,6 +23,19 @@ std::string owner_key(const api::meta::v1::ObjectMeta& metadata) {
     return owner_key(metadata.namespace_, owner ? owner->uid : "");
 }
 
+std::vector<std::string> owner_keys(const api::meta::v1::ObjectMeta& metadata) {
+    std::vector<std::string> keys{owner_key(metadata)};
+    if (!objects::find_controller(metadata))
+        for (std::string& label : label_keys(metadata)) keys.push_back(std::move(label));
+    return keys;
+}
+
+std::string orphan_key(const std::string& namespace_, const api::meta::v1::LabelSelector& selector) {
+    if (selector.match_labels.empty()) return owner_key(namespace_, "");
+    const auto& [key, value] = *selector.match_labels.begin();
+    return label_key(namespace_, key, value);
+}
+
 PodOwnerIndex Context::pods_by_owner() {
     if (!indexes.pods_by_owner) indexes.pods_by_owner.emplace(informers.get<Pod>());
     return *indexes.pods_by_owner;

@@ -67,6 +67,10 @@ std::vector<std::string> label_keys(const api::meta::v1::ObjectMeta& metadata);
 /// The index key of an object: its namespace and the uid of its controller, "" if it has none.
 std::string owner_key(const api::meta::v1::ObjectMeta& metadata);
 std::string owner_key(const std::string& namespace_, const std::string& owner_uid);
+/// With those of its labels, if it has no controller.
+std::vector<std::string> owner_keys(const api::meta::v1::ObjectMeta& metadata);
+/// The index key of what has no controller and may match the selector.
+std::string orphan_key(const std::string& namespace_, const api::meta::v1::LabelSelector& selector);
 
 /// Cached objects by their controller. A controller has dependents in its own namespace only, whatever objects elsewhere say: who may write
 /// in another namespace chooses what their references name. Borrows the informer.
@@ -75,15 +79,14 @@ class OwnerIndex {
 public:
     using Objects = std::vector<std::shared_ptr<const T>>;
     explicit OwnerIndex(client::Informer<T>& informer)
-        : index_(informer.add_index([](const T& object) { return std::vector{owner_key(object.metadata)}; })) {}
+        : index_(informer.add_index([](const T& object) { return owner_keys(object.metadata); })) {}
 
     Objects dependents_of(const api::meta::v1::ObjectMeta& owner) const { return index_.find(owner_key(owner.namespace_, owner.uid)); }
-    /// Those of the namespace that have no controller.
-    Objects orphans_of(const std::string& namespace_) const { return index_.find(owner_key(namespace_, "")); }
-    /// The owner's dependents, and the orphans that it may adopt.
-    Objects candidates_of(const api::meta::v1::ObjectMeta& owner) const {
+    /// The owner's dependents, and objects without a controller that may match its selector. An absent one matches nothing.
+    Objects candidates_of(const api::meta::v1::ObjectMeta& owner, const schema::Box<api::meta::v1::LabelSelector>& selector) const {
         Objects candidates = dependents_of(owner);
-        for (auto& orphan : orphans_of(owner.namespace_)) candidates.push_back(std::move(orphan));
+        if (!selector) return candidates;
+        for (auto& orphan : index_.find(orphan_key(owner.namespace_, *selector))) candidates.push_back(std::move(orphan));
         return candidates;
     }
     /// Those with the same controller; of one without a controller, orphans.

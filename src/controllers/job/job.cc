@@ -259,7 +259,7 @@ Task<Requeue> JobController::work_on(const Job& cached, std::vector<PodPointer> 
 Task<std::vector<JobController::PodPointer>> JobController::claim_pods(const Job& job) {
     Claimer claimer(context_.client, owner_of(job));
     std::vector<PodPointer> claimed;
-    for (const PodPointer& pod : pods_by_owner_.candidates_of(job.metadata)) {
+    for (const PodPointer& pod : pods_by_owner_.candidates_of(job.metadata, job.spec.selector)) {
         const ClaimAction action = decide_claim(job.metadata, pod->metadata, objects::matches(job.spec.selector, pod->metadata.labels));
         if (action == ClaimAction::Keep) claimed.push_back(pod);
         if (action == ClaimAction::Release) CO_TRY_VOID(co_await claimer.release(Pod::kind(), pod->metadata));

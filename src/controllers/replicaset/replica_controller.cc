@@ -36,7 +36,8 @@ ReplicaController::ReplicaController(Context& context, std::string name, const s
       kind_(kind),
       expectations_(context.loop),
       pod_control_(context.client, context.events.get(component)),
-      pods_by_owner_(context.pods_by_owner()) {}
+      pods_by_owner_(context.pods_by_owner()),
+      pace_(context.loop, TimePerPod) {}
 
 void ReplicaController::watch_pods() {
     depends_on(context_.informers.get<Pod>())
@@ -90,10 +91,13 @@ Task<Requeue> ReplicaController::reconcile(NamespacedName key) {
     const auto set = find(key);
     if (!set) {
         expectations_.forget(key);
+        pace_.forget(key);
         co_return Requeue::never();
     }
+    if (const Duration wait = pace_.wait(key); wait > Duration::zero()) co_return Requeue::in(wait);
     const bool settled = expectations_.satisfied(key);
     CO_TRY(const Observed observed, co_await observe(*set));
+    pace_.looked(key, observed.active.size());
     std::optional<Error> failure;
     if (settled && !set->metadata.deletion_timestamp) {
         const int surplus = static_cast<int>(observed.active.size()) - set->spec.replicas.value_or(1);
@@ -111,7 +115,7 @@ Task<Requeue> ReplicaController::reconcile(NamespacedName key) {
 Task<ReplicaController::Observed> ReplicaController::observe(const ReplicaSet& set) {
     Observed observed;
     std::vector<PodPointer> candidates;
-    for (PodPointer& pod : pods_by_owner_.candidates_of(set.metadata)) {
+    for (PodPointer& pod : pods_by_owner_.candidates_of(set.metadata, set.spec.selector)) {
         if (objects::is_active(*pod))
             candidates.push_back(std::move(pod));
         else if (objects::is_terminating(*pod) && !objects::is_terminal(*pod) && objects::is_controlled_by(pod->metadata, set.metadata.uid))

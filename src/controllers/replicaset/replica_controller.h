@@ -8,6 +8,7 @@
 #include "client/informers/controller.h"
 #include "controllers/framework/context.h"
 #include "controllers/framework/expectations.h"
+#include "controllers/framework/look_pace.h"
 #include "controllers/framework/owner.h"
 #include "controllers/framework/pod_control.h"
 #include "controllers/framework/pod_ranking.h"
@@ -44,6 +45,7 @@ protected:
     Context& context_;
 
 private:
+    static constexpr Duration TimePerPod = std::chrono::microseconds(100);
     struct Observed;
 
     void pod_added(const Pod& pod);
@@ -66,6 +68,7 @@ private:
     Expectations expectations_;
     PodControl pod_control_;
     PodOwnerIndex pods_by_owner_;
+    LookPace pace_;
 };
 
 }  // namespace porthole::controllers

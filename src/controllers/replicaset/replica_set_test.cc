@@ -108,6 +108,46 @@ TEST_F(ReplicaSetTest, AdoptsMatchingOrphansAndReleasesStrangers) {
     EXPECT_EQ(pods().size(), 3u);
 }
 
+TEST_F(ReplicaSetTest, FindsItsOrphansByLabelsOrByExpressions) {
+    for (const char* name : {"orphan", "stranger"}) {
+        Pod pod;
+        pod.metadata.namespace_ = "ns";
+        pod.metadata.name = name;
+        pod.metadata.labels = {{"app", name == std::string("orphan") ? "web" : "debug"}};
+        api.put(pod);
+    }
+    const ReplicaSet set = put(1);
+    PodOwnerIndex pods = context(ReplicaSetController::Account).pods_by_owner();
+    run<ReplicaSetController>();
+    EXPECT_TRUE(objects::is_controlled_by(api.find<Pod>({"ns", "orphan"})->metadata, set.metadata.uid));
+    EXPECT_EQ(pods.candidates_of(set.metadata, set.spec.selector).size(), 1u) << "pods with other labels are not read";
+    api.change<ReplicaSet>(Key, [](ReplicaSet& changed) {
+        changed.spec.selector->match_labels.clear();
+        changed.spec.selector->match_expressions.push_back({.key = "app", .operator_ = "In", .values = {"web"}});
+    });
+    pass(1s);
+    EXPECT_EQ(pods.candidates_of(set.metadata, api.find<ReplicaSet>(Key)->spec.selector).size(), 2u);
+}
+
+TEST_F(ReplicaSetTest, ManyPodsAreLookedAtOnceForTheChangesOfATime) {
+    put(1000);
+    run<ReplicaSetController>();
+    pass(1s);
+    ASSERT_EQ(pods().size(), 1000u);
+    kubelet();
+    pass(1s);
+    api.clear_requests();
+    for (int i = 0; i < 40; ++i) {
+        set_ready({"ns", pods()[static_cast<std::size_t>(i)].metadata.name}, false);
+        pass(10ms);
+    }
+    pass(1s);
+    const auto writes = std::ranges::count_if(api.requests(), [](const auto& one) { return one.path.ends_with("/web/status"); });
+    EXPECT_GE(writes, 4) << "one in a tenth of a second";
+    EXPECT_LE(writes, 7);
+    EXPECT_EQ(status().ready_replicas, 960) << "the last change is not forgotten";
+}
+
 TEST_F(ReplicaSetTest, HasNoPodsInOtherNamespacesWhateverTheySay) {
     const ReplicaSet set = put(2);
     run<ReplicaSetController>();

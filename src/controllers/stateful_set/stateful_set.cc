@@ -152,7 +152,7 @@ Task<std::vector<StatefulSetController::PodPointer>> StatefulSetController::clai
     const auto selects = [&](const Pod& pod) {
         return objects::matches(set.spec.selector, pod.metadata.labels) && ordinal_of(set, pod.metadata.name);
     };
-    return claim<Pod>(context_.client, owner_of(set), pods_by_owner_.candidates_of(set.metadata), selects);
+    return claim<Pod>(context_.client, owner_of(set), pods_by_owner_.candidates_of(set.metadata, set.spec.selector), selects);
 }
 
 StatefulSetController::Places StatefulSetController::place(const StatefulSet& set, const std::vector<PodPointer>& pods) const {
