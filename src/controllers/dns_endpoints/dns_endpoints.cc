@@ -42,12 +42,11 @@ DnsEndpointsController::DnsEndpointsController(Context& context)
       nodes_(context.informers.get<Node>()),
       services_(context.informers.get<Service>()),
       slices_(context.informers.get<EndpointSlice>()) {
-    // Each turn looks at all nodes: thousands of heartbeats, which change nothing here, must not lead to one.
     using NodePtr = client::Informer<Node>::Object;
     depends_on(nodes_).subscribe(
-        {.added = [this](const NodePtr& now) { changed("", dns_address(*now)); },
-         .updated = [this](const NodePtr& old, const NodePtr& now) { changed(dns_address(*old), dns_address(*now)); },
-         .deleted = [this](const NodePtr& last) { changed(dns_address(*last), ""); }});
+        {.added = [this](const NodePtr& now) { changed(now->metadata.name, "", dns_address(*now)); },
+         .updated = [this](const NodePtr& old, const NodePtr& now) { changed(now->metadata.name, dns_address(*old), dns_address(*now)); },
+         .deleted = [this](const NodePtr& last) { changed(last->metadata.name, dns_address(*last), ""); }});
     depends_on(services_).on_change([this](const Service& service) {
         if (client::key_of(service) == SliceKey) queue().add(SliceKey);
     });
@@ -56,8 +55,11 @@ DnsEndpointsController::DnsEndpointsController(Context& context)
     });
 }
 
-void DnsEndpointsController::changed(const std::string& old, const std::string& now) {
-    if (old != now) queue().add(SliceKey);
+void DnsEndpointsController::changed(const std::string& node, const std::string& old, const std::string& now) {
+    if (old == now) return;
+    servers_.erase({old, node});
+    if (!now.empty()) servers_.emplace(now, node);
+    queue().add(SliceKey);
 }
 
 EndpointSlice DnsEndpointsController::wanted() const {
@@ -67,16 +69,13 @@ EndpointSlice DnsEndpointsController::wanted() const {
     slice.metadata.labels = {{"kubernetes.io/service-name", "kube-dns"},
                              {"endpointslice.kubernetes.io/managed-by", "dns-endpoints.porthole.io"}};
     slice.address_type = "IPv4";
-    for (const auto& node : nodes_.list()) {
-        const std::string address = dns_address(*node);
-        if (address.empty()) continue;
+    for (const auto& [address, node] : servers_) {
+        if (slice.endpoints.size() == MostEndpoints) break;
         auto& endpoint = slice.endpoints.emplace_back();
         endpoint.addresses = {address};
         endpoint.conditions.ready = true;
-        endpoint.node_name = node->metadata.name;
+        endpoint.node_name = node;
     }
-    std::ranges::sort(slice.endpoints, {}, [](const auto& endpoint) { return endpoint.addresses.front(); });
-    if (slice.endpoints.size() > MostEndpoints) slice.endpoints.resize(MostEndpoints);
     slice.ports = {{.name = "dns", .protocol = "UDP", .port = DnsNodePort}, {.name = "dns-tcp", .protocol = "TCP", .port = DnsNodePort}};
     return slice;
 }

@@ -1,4 +1,8 @@
 #pragma once
+#include <set>
+#include <string>
+#include <utility>
+
 #include "api/core_v1.h"
 #include "api/discovery_v1.h"
 #include "controllers/framework/context.h"
@@ -18,7 +22,7 @@ public:
 private:
     using Node = api::core::v1::Node;
     /// A node's address for DNS, "" for none.
-    void changed(const std::string& old, const std::string& now);
+    void changed(const std::string& node, const std::string& old, const std::string& now);
     Task<client::Requeue> reconcile(client::NamespacedName key) override;
     api::discovery::v1::EndpointSlice wanted() const;
 
@@ -26,6 +30,7 @@ private:
     client::Informer<Node>& nodes_;
     client::Informer<api::core::v1::Service>& services_;
     client::Informer<api::discovery::v1::EndpointSlice>& slices_;
+    std::set<std::pair<std::string, std::string>> servers_;  // addresses and nodes, all of them
 };
 
 }  // namespace porthole::controllers
