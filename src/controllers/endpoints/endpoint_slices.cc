@@ -97,8 +97,8 @@ Task<Requeue> EndpointSliceController::reconcile(NamespacedName key) {
     if (!slices_.up_to_date(key)) co_return Requeue::in(BatchTime);
     if (const Duration wait = pace_.wait(key); wait > Duration::zero()) co_return Requeue::in(wait);
 
+    const MonotonicTime began = loop().now();
     const auto pods = service_pods_.pods_of(*service);
-    pace_.looked(key, pods.size());
     std::vector<EndpointSlice> existing = slices_.slices_of(key);
     SliceChanges changes;
     // Of an earlier service of this name: the garbage collector may not have deleted them yet.
@@ -129,6 +129,7 @@ Task<Requeue> EndpointSliceController::reconcile(NamespacedName key) {
             slice.metadata.annotations.erase(TriggerTimeAnnotation);
             if (!trigger.is_zero()) slice.metadata.annotations[TriggerTimeAnnotation] = trigger.to_string();
         }
+    pace_.looked(key, pods.size(), began);
     Result<void> applied = co_await slices_.apply(key, std::move(changes));
     if (!applied) {
         const Error& error = applied.error();

@@ -149,10 +149,11 @@ Task<Requeue> EndpointsController::reconcile(NamespacedName key) {
     // An update of an older version would be refused. Meanwhile, more pods may change.
     if (current && writes_.is_stale(*current)) co_return Requeue::in(CatchUpTime);
     if (const Duration wait = pace_.wait(key); wait > Duration::zero()) co_return Requeue::in(wait);
+    const MonotonicTime began = context_.loop.now();
     const auto pods = service_pods_.pods_of(*service);
-    pace_.looked(key, pods.size());
     Endpoints wanted = desired(*service, pods, current.get());
     const Timestamp trigger = trigger_times_.next(*service, pods);
+    pace_.looked(key, pods.size(), began);
     const bool same = current && current->subsets == wanted.subsets && current->metadata.labels == wanted.metadata.labels &&
                       current->metadata.annotations == wanted.metadata.annotations;
     if (same) co_return Requeue::never();

@@ -82,11 +82,14 @@ public:
         : index_(informer.add_index([](const T& object) { return owner_keys(object.metadata); })) {}
 
     Objects dependents_of(const api::meta::v1::ObjectMeta& owner) const { return index_.find(owner_key(owner.namespace_, owner.uid)); }
-    /// The owner's dependents, and objects without a controller that may match its selector. An absent one matches nothing.
+    /// Those in the owner's namespace that have no controller, and may match its selector. An absent one matches nothing.
+    Objects orphans_of(const api::meta::v1::ObjectMeta& owner, const schema::Box<api::meta::v1::LabelSelector>& selector) const {
+        return selector ? index_.find(orphan_key(owner.namespace_, *selector)) : Objects();
+    }
+    /// The owner's dependents, and the orphans that it may adopt.
     Objects candidates_of(const api::meta::v1::ObjectMeta& owner, const schema::Box<api::meta::v1::LabelSelector>& selector) const {
         Objects candidates = dependents_of(owner);
-        if (!selector) return candidates;
-        for (auto& orphan : index_.find(orphan_key(owner.namespace_, *selector))) candidates.push_back(std::move(orphan));
+        for (auto& orphan : orphans_of(owner, selector)) candidates.push_back(std::move(orphan));
         return candidates;
     }
     /// Those with the same controller; of one without a controller, orphans.
@@ -100,7 +103,7 @@ using PodOwnerIndex = OwnerIndex<api::core::v1::Pod>;
 /// Indexes that several controllers use; each is created on first use.
 struct SharedIndexes {
     std::optional<PodOwnerIndex> pods_by_owner;
-    std::optional<PodIndex> pods_by_node, pods_by_label;
+    std::optional<PodIndex> pods_by_node, pods_by_label, replicas;  ///< `replicas`: by replica_keys()
 };
 
 /// The collaborators of the controllers of one account. All outlive them; all are on one loop.

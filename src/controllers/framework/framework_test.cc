@@ -3,6 +3,7 @@
 #include "controllers/framework/batches.h"
 #include "controllers/framework/claim.h"
 #include "controllers/framework/expectations.h"
+#include "controllers/framework/look_pace.h"
 #include "controllers/framework/pod_control.h"
 #include "controllers/framework/pod_ranking.h"
 #include "controllers/framework/revisions.h"
@@ -31,6 +32,31 @@ TEST(Expectations, HoldUntilSeenOrFiveMinutesHavePassed) {
     expectations.expect_creations(owner, 1);
     loop.advance(5min);
     EXPECT_TRUE(expectations.satisfied(owner));
+}
+
+TEST(LookPace, ManyPodsWaitForTheirTimeAndForTheThread) {
+    sim::SimLoop loop;
+    LookPace pace(loop, 1ms);
+    const client::NamespacedName large{"ns", "large"}, larger{"ns", "larger"}, small{"ns", "small"};
+    EXPECT_EQ(pace.wait(large), 0s) << "the first";
+    pace.looked(large, 500, loop.now());
+    EXPECT_EQ(pace.wait(large), 500ms);
+    loop.advance(1s);
+    EXPECT_LE(pace.wait(large), 0s);
+
+    const MonotonicTime began = loop.now();
+    loop.advance(1s);
+    pace.looked(larger, 50'000, began);
+    EXPECT_EQ(pace.wait(larger), 4s) << "a fifth of the time";
+    EXPECT_EQ(pace.wait(large), 4s);
+    EXPECT_EQ(pace.wait(small), 0s);
+    pace.looked(small, LookPace::Few - 1, loop.now());
+    EXPECT_EQ(pace.wait(small), 0s);
+    loop.advance(4s);
+    pace.looked(larger, 50'000, loop.now());
+    EXPECT_EQ(pace.wait(larger), LookPace::Longest);
+    pace.looked(larger, 3, loop.now());
+    EXPECT_EQ(pace.wait(larger), 0s) << "most of its pods have gone";
 }
 
 TEST(Claim, DecidesByControllerSelectorAndDeletion) {

@@ -9,9 +9,10 @@ namespace porthole::controllers {
 
 /// How often a controller looks at all pods of a Service or of a set.
 ///
-/// A look takes time for each of them, also where one has changed: a look for each change of a thousand pods would cost a million. Those with many
-/// pods therefore wait after a look, and the next one is for all changes of that time; the first change after a pause does not wait. With fewer than
-/// `Few` pods nothing waits. Lives on one loop.
+/// A look takes time for each of them, also where one has changed: a look for each change of a thousand pods would cost a million. Those
+/// with many pods therefore wait after a look, and the next one is for all changes of that time; the first change after a pause does not
+/// wait. All looks at those take at most a fifth of the thread's time, in which it would otherwise see too late what else happens, such as
+/// heartbeats. With fewer than `Few` pods nothing waits. Lives on one loop.
 class LookPace {
 public:
     static constexpr std::size_t Few = 100;
@@ -22,13 +23,17 @@ public:
     /// How long the next look at what `key` names has to wait; zero or less if not at all.
     Duration wait(const client::NamespacedName& key) const {
         const auto found = next_.find(key);
-        return found == next_.end() ? Duration::zero() : found->second - loop_.now();
+        return found == next_.end() ? Duration::zero() : std::max(found->second, next_of_all_) - loop_.now();
     }
-    void looked(const client::NamespacedName& key, std::size_t pods) {
-        if (pods < Few)
+    /// `since` then, without a pause in between.
+    void looked(const client::NamespacedName& key, std::size_t pods, MonotonicTime since) {
+        if (pods < Few) {
             next_.erase(key);
-        else
-            next_[key] = loop_.now() + std::min(Longest, per_pod_ * static_cast<std::int64_t>(pods));
+            return;
+        }
+        const MonotonicTime now = loop_.now();
+        next_[key] = now + std::min(Longest, per_pod_ * static_cast<std::int64_t>(pods));
+        next_of_all_ = now + 4 * (now - since);
     }
     /// To be called when the object is gone.
     void forget(const client::NamespacedName& key) { next_.erase(key); }
@@ -36,7 +41,8 @@ public:
 private:
     const EventLoop& loop_;
     const Duration per_pod_;
-    std::map<client::NamespacedName, MonotonicTime> next_;
+    std::map<client::NamespacedName, MonotonicTime> next_;  // of those with many pods
+    MonotonicTime next_of_all_{};
 };
 
 }  // namespace porthole::controllers

@@ -21,13 +21,19 @@ namespace {
 
 constexpr int Burst = 500;  // creations or deletions in one reconcile
 
+PodIndex replicas_of(Context& context) {
+    auto& index = context.indexes.replicas;
+    if (!index) index = context.informers.get<api::core::v1::Pod>().add_index(replica_keys);
+    return *index;
+}
+
 std::chrono::seconds min_ready(const api::apps::v1::ReplicaSet& set) { return std::chrono::seconds(set.spec.min_ready_seconds); }
 
 }  // namespace
 
 struct ReplicaController::Observed {
-    std::vector<PodPointer> active;
-    int terminating = 0;
+    int active = 0, terminating = 0, fully_labeled = 0, ready = 0, available = 0;
+    std::optional<Duration> next_availability;  ///< of one that is ready
 };
 
 ReplicaController::ReplicaController(Context& context, std::string name, const std::string& component, const schema::Kind& kind)
@@ -37,6 +43,7 @@ ReplicaController::ReplicaController(Context& context, std::string name, const s
       expectations_(context.loop),
       pod_control_(context.client, context.events.get(component)),
       pods_by_owner_(context.pods_by_owner()),
+      replicas_(replicas_of(context)),
       pace_(context.loop, TimePerPod) {}
 
 void ReplicaController::watch_pods() {
@@ -97,32 +104,67 @@ Task<Requeue> ReplicaController::reconcile(NamespacedName key) {
     if (const Duration wait = pace_.wait(key); wait > Duration::zero()) co_return Requeue::in(wait);
     const bool settled = expectations_.satisfied(key);
     CO_TRY(const Observed observed, co_await observe(*set));
-    pace_.looked(key, observed.active.size());
+    pace_.looked(key, static_cast<std::size_t>(observed.active), loop().now());  // no pods were read
     std::optional<Error> failure;
     if (settled && !set->metadata.deletion_timestamp) {
-        const int surplus = static_cast<int>(observed.active.size()) - set->spec.replicas.value_or(1);
+        const int surplus = observed.active - set->spec.replicas.value_or(1);
         Result<void> moved;
         if (surplus < 0) moved = co_await create_missing(*set, std::min(-surplus, Burst));
-        if (surplus > 0) moved = co_await delete_surplus(*set, observed.active, std::min(surplus, Burst));
+        if (surplus > 0) moved = co_await delete_surplus(*set, std::min(surplus, Burst));
         if (!moved) failure = std::move(moved).error();
         if (failure && is_cancelled(*failure)) co_return std::move(*failure);
     }
     CO_TRY_VOID(co_await update_status(*set, make_status(*set, observed, failure)));
     if (failure) co_return std::move(*failure);
-    co_return next_availability(*set, observed);
+    co_return observed.next_availability ? Requeue::in(*observed.next_availability) : Requeue::never();
 }
 
+void ReplicaController::count(const ReplicaSet& set, const ReplicaFacts& facts, std::size_t pods, Observed& observed) const {
+    const int number = static_cast<int>(pods);
+    if (facts.life == ReplicaFacts::Life::Terminating) observed.terminating += number;
+    if (facts.life != ReplicaFacts::Life::Active) return;
+    observed.active += number;
+    if (objects::contains_all(facts.labels, set.spec.template_.metadata.labels)) observed.fully_labeled += number;
+    if (!facts.ready) return;
+    observed.ready += number;
+    const SystemTime since{std::chrono::seconds(facts.ready_since)};
+    const Duration left = since + min_ready(set) - loop().wall_now();
+    if (min_ready(set) <= std::chrono::seconds::zero() || (facts.ready_since != 0 && left <= Duration::zero()))
+        observed.available += number;
+    else if (facts.ready_since != 0 && (!observed.next_availability || left < *observed.next_availability))
+        observed.next_availability = left;
+}
+
+/// Reads pods only if some are to be adopted or released.
 Task<ReplicaController::Observed> ReplicaController::observe(const ReplicaSet& set) {
+    const auto may_adopt = [&](const PodPointer& pod) {
+        return objects::is_active(*pod) && objects::matches(set.spec.selector, pod->metadata.labels);
+    };
+    bool claims = std::ranges::any_of(pods_by_owner_.orphans_of(set.metadata, set.spec.selector), may_adopt);
+    Observed observed;
+    const std::string prefix = replica_key_prefix(set.metadata);
+    for (const auto& [key, pods] : replicas_.counts(prefix)) {
+        const auto facts = parse_replica_facts(std::string_view(key).substr(prefix.size()));
+        CHECK(facts.has_value());
+        claims |= facts->life == ReplicaFacts::Life::Active && !objects::matches(set.spec.selector, facts->labels);
+        count(set, *facts, pods, observed);
+    }
+    if (!claims) co_return std::move(observed);
+    co_return co_await observe_claimed(set);
+}
+
+Task<ReplicaController::Observed> ReplicaController::observe_claimed(const ReplicaSet& set) {
     Observed observed;
     std::vector<PodPointer> candidates;
     for (PodPointer& pod : pods_by_owner_.candidates_of(set.metadata, set.spec.selector)) {
         if (objects::is_active(*pod))
             candidates.push_back(std::move(pod));
-        else if (objects::is_terminating(*pod) && !objects::is_terminal(*pod) && objects::is_controlled_by(pod->metadata, set.metadata.uid))
-            ++observed.terminating;
+        else if (objects::is_controlled_by(pod->metadata, set.metadata.uid))
+            count(set, ReplicaFacts::of(*pod), 1, observed);
     }
     const auto selects = [&](const Pod& pod) { return objects::matches(set.spec.selector, pod.metadata.labels); };
-    CO_TRY(observed.active, co_await claim<Pod>(context_.client, owner(set), std::move(candidates), selects));
+    CO_TRY(const auto claimed, co_await claim<Pod>(context_.client, owner(set), std::move(candidates), selects));
+    for (const PodPointer& pod : claimed) count(set, ReplicaFacts::of(*pod), 1, observed);
     co_return std::move(observed);
 }
 
@@ -132,14 +174,19 @@ Task<> ReplicaController::create_missing(const ReplicaSet& set, int count) {
     });
 }
 
-Task<> ReplicaController::delete_surplus(const ReplicaSet& set, const std::vector<PodPointer>& active, int count) {
+Task<> ReplicaController::delete_surplus(const ReplicaSet& set, int count) {
     std::map<std::string, int> on_node;
     for (const PodPointer& pod : related_pods(set))
         if (objects::is_active(*pod)) ++on_node[pod->spec.node_name];
     std::vector<RankedPod> ranked;
-    for (const PodPointer& pod : active) ranked.push_back({pod, on_node[pod->spec.node_name]});
-    if (count < static_cast<int>(ranked.size())) rank_for_deletion(ranked, loop().wall_now());
-    ranked.resize(static_cast<std::size_t>(count));
+    for (const PodPointer& pod : pods_by_owner_.dependents_of(set.metadata))
+        if (objects::is_active(*pod) && objects::matches(set.spec.selector, pod->metadata.labels))
+            ranked.push_back({pod, on_node[pod->spec.node_name]});
+    const auto victims = static_cast<std::size_t>(count);
+    if (victims < ranked.size()) {
+        rank_for_deletion(ranked, loop().wall_now());
+        ranked.resize(victims);
+    }
 
     std::vector<Task<>> deletions;
     for (const RankedPod& victim : ranked) {
@@ -167,21 +214,18 @@ ReplicaController::ReplicaSetStatus ReplicaController::make_status(const Replica
     ReplicaSetStatus status;
     status.conditions = set.status.conditions;
     status.observed_generation = set.metadata.generation;
-    status.replicas = static_cast<std::int32_t>(observed.active.size());
+    status.replicas = observed.active;
     status.terminating_replicas = observed.terminating;
-    const SystemTime now = loop().wall_now();
-    for (const PodPointer& pod : observed.active) {
-        if (objects::contains_all(pod->metadata.labels, set.spec.template_.metadata.labels)) ++status.fully_labeled_replicas;
-        if (objects::is_ready(*pod)) ++status.ready_replicas;
-        if (objects::is_available(*pod, min_ready(set), now)) ++status.available_replicas;
-    }
+    status.fully_labeled_replicas = observed.fully_labeled;
+    status.ready_replicas = observed.ready;
+    status.available_replicas = observed.available;
     const auto condition = std::ranges::find(status.conditions, "ReplicaFailure", &ReplicaSetCondition::type);
     if (!failure && condition != status.conditions.end()) status.conditions.erase(condition);
     if (failure && condition == status.conditions.end()) {
         const bool too_few = status.replicas < set.spec.replicas.value_or(1);
         status.conditions.push_back({.type = "ReplicaFailure",
                                      .status = "True",
-                                     .last_transition_time = Timestamp(now),
+                                     .last_transition_time = Timestamp(loop().wall_now()),
                                      .reason = too_few ? "FailedCreate" : "FailedDelete",
                                      .message = failure->message});
     }
@@ -201,17 +245,6 @@ Task<> ReplicaController::update_status(const ReplicaSet& set, ReplicaSetStatus 
     if (fresh.metadata.uid != set.metadata.uid) co_return {};
     fresh.status = std::move(status);
     co_return co_await write_status(std::move(fresh));
-}
-
-Requeue ReplicaController::next_availability(const ReplicaSet& set, const Observed& observed) const {
-    std::optional<Duration> next;
-    for (const PodPointer& pod : observed.active) {
-        if (!objects::is_ready(*pod) || objects::is_available(*pod, min_ready(set), loop().wall_now())) continue;
-        const Timestamp since = objects::find_condition(pod->status.conditions, "Ready")->last_transition_time;
-        const Duration wait = since.to_system_time() + min_ready(set) - loop().wall_now();
-        if (!next || wait < *next) next = wait;
-    }
-    return next ? Requeue::in(*next) : Requeue::never();
 }
 
 }  // namespace porthole::controllers

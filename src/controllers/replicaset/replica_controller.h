@@ -12,6 +12,7 @@
 #include "controllers/framework/owner.h"
 #include "controllers/framework/pod_control.h"
 #include "controllers/framework/pod_ranking.h"
+#include "controllers/replicaset/replica_facts.h"
 
 namespace porthole::controllers {
 
@@ -54,20 +55,22 @@ private:
     std::shared_ptr<const ReplicaSet> owner_of_pod(const Pod& pod) const;
     void queue_matching(const Pod& orphan);
 
+    void count(const ReplicaSet& set, const ReplicaFacts& facts, std::size_t pods, Observed& observed) const;
     Task<Observed> observe(const ReplicaSet& set);
+    Task<Observed> observe_claimed(const ReplicaSet& set);
     /// Moves the number of pods toward the wanted one. The error is shown in the condition ReplicaFailure.
     Task<> create_missing(const ReplicaSet& set, int count);
-    Task<> delete_surplus(const ReplicaSet& set, const std::vector<PodPointer>& active, int count);
+    Task<> delete_surplus(const ReplicaSet& set, int count);
     Task<> delete_one(const ReplicaSet& set, PodPointer pod);
     ReplicaSetStatus make_status(const ReplicaSet& set, const Observed& observed, const std::optional<Error>& failure) const;
     Task<> update_status(const ReplicaSet& set, ReplicaSetStatus status);
-    client::Requeue next_availability(const ReplicaSet& set, const Observed& observed) const;
     Owner owner(const ReplicaSet& set) const { return {kind_, set.metadata}; }
 
     const schema::Kind& kind_;
     Expectations expectations_;
     PodControl pod_control_;
     PodOwnerIndex pods_by_owner_;
+    PodIndex replicas_;
     LookPace pace_;
 };
 
