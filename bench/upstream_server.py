@@ -43,9 +43,13 @@ class Side:
         self.folder.mkdir()
         make_certificates(self.folder / "tls")
         (self.folder / "encryption.yaml").write_text(json.dumps(UNENCRYPTED))
-        self.etcd = None
-        self.server = start(self)
-        self.prepare()
+        self.etcd = self.server = None
+        try:
+            self.server = start(self)
+            self.prepare()
+        except BaseException:
+            self.stop()
+            raise
 
     def start_etcd(self):
         self.etcd = Etcd(self.network, self.folder)
@@ -77,7 +81,8 @@ class Side:
         return float(re.search(r"finished in [\d.]+\w+, ([\d.]+) req/s", text)[1])
 
     def stop(self):
-        self.server.stop()
+        if self.server:
+            self.server.stop()
         if self.etcd:
             self.etcd.stop()
         self.network.delete()
