@@ -9,10 +9,10 @@ namespace porthole::controllers {
 
 /// How often a controller looks at all pods of a Service or of a set.
 ///
-/// A look takes time for each of them, also where one has changed: a look for each change of a thousand pods would cost a million. Those
-/// with many pods therefore wait after a look, and the next one is for all changes of that time; the first change after a pause does not
-/// wait. All looks at those take at most a fifth of the thread's time, in which it would otherwise see too late what else happens, such as
-/// heartbeats. With fewer than `Few` pods nothing waits. Lives on one loop.
+/// A look reads all of them, also where one has changed: a look after each change of a thousand pods would be a million reads. Therefore a
+/// Service or set with many pods waits after a look, and the next one is for all changes of that time; the first change after a pause does
+/// not wait. Looks at all of these take at most a fifth of the thread's time, so that it sees other changes in time, such as heartbeats.
+/// With fewer than `Few` pods nothing waits. Lives on one loop.
 class LookPace {
 public:
     static constexpr std::size_t Few = 100;
@@ -25,7 +25,7 @@ public:
         const auto found = next_.find(key);
         return found == next_.end() ? Duration::zero() : std::max(found->second, next_of_all_) - loop_.now();
     }
-    /// `since` then, without a pause in between.
+    /// After a look that began at `since` and did not suspend.
     void looked(const client::NamespacedName& key, std::size_t pods, MonotonicTime since) {
         if (pods < Few) {
             next_.erase(key);

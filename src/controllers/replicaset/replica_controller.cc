@@ -145,7 +145,7 @@ Task<ReplicaController::Observed> ReplicaController::observe(const ReplicaSet& s
     const std::string prefix = replica_key_prefix(set.metadata);
     for (const auto& [key, pods] : replicas_.counts(prefix)) {
         const auto facts = parse_replica_facts(std::string_view(key).substr(prefix.size()));
-        CHECK(facts.has_value());
+        if (!facts) co_return co_await observe_claimed(set);  // labels that no API server would have accepted
         claims |= facts->life == ReplicaFacts::Life::Active && !objects::matches(set.spec.selector, facts->labels);
         count(set, *facts, pods, observed);
     }

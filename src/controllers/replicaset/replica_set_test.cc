@@ -108,6 +108,17 @@ TEST_F(ReplicaSetTest, AdoptsMatchingOrphansAndReleasesStrangers) {
     EXPECT_EQ(pods().size(), 3u);
 }
 
+TEST_F(ReplicaSetTest, CountsPodsWhoseLabelsAreNoneAtAll) {
+    put(2);
+    run<ReplicaSetController>();
+    api.change<Pod>(client::key_of(pods()[0]), [](Pod& pod) { pod.metadata.labels["odd"] = "x\2y"; });
+    kubelet();
+    pass(1s);
+    EXPECT_EQ(pods().size(), 2u);
+    EXPECT_EQ(status().replicas, 2);
+    EXPECT_EQ(status().ready_replicas, 2);
+}
+
 TEST_F(ReplicaSetTest, FindsItsOrphansByLabelsOrByExpressions) {
     for (const char* name : {"orphan", "stranger"}) {
         Pod pod;
