@@ -1,7 +1,7 @@
 #include "apiserver/local_transport.h"
 
 #include <deque>
-#include <set>
+#include <vector>
 
 #include "client/client.h"
 #include "net/child_task.h"
@@ -210,14 +210,14 @@ struct LocalTransport::Impl {
     const User user;
     const std::string agent;
     const std::shared_ptr<const LeaderFence> fence;
-    std::set<std::shared_ptr<Job>> jobs = {};
+    std::vector<std::shared_ptr<Job>> jobs = {};  // some dozens: watches, and requests in flight
     bool closed = false;
 
     /// On the server's loop. False when the transport has been closed.
     static bool launch(const std::shared_ptr<Impl>& self, const std::shared_ptr<Job>& job, Task<> task) {
         if (self->closed) return false;
-        self->jobs.insert(job);
-        job->task.start(std::move(task), [self, job] { self->loop.post([self, job] { self->jobs.erase(job); }); });
+        self->jobs.push_back(job);
+        job->task.start(std::move(task), [self, job] { self->loop.post([self, job] { std::erase(self->jobs, job); }); });
         return true;
     }
     Task<client::ApiResponse> answer(net::HttpRequest request) {

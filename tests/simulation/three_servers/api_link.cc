@@ -86,10 +86,10 @@ Task<T> ApiLink::exchange(client::ApiRequest request, Task<T> (ApiLink::*far)(st
     const auto call = std::make_shared<Call>();
     call->server = server;
     const auto answer = std::make_shared<std::optional<Result<T>>>();
-    calls_.insert(call);
+    calls_.push_back(call);
     scope_.spawn(carry(call, answer, (this->*far)(server, std::move(request))));
     const Result<void> ended = co_await with_timeout(call->done.wait(), AnswerTime, "the answer of the server");
-    calls_.erase(call);
+    std::erase(calls_, call);
     if (is_cancelled(ended)) co_return ended.error();
     if (!ended || !*answer) move_on(server);
     if (!ended) co_return ended.error();
@@ -125,12 +125,12 @@ Task<std::unique_ptr<client::ApiStream>> ApiLink::watch_far(std::size_t server, 
     flow->server = server;
     flow->stream = std::move(*stream);
     flow->pump.emplace(loop_);
-    flows_.insert(flow);
+    flows_.push_back(flow);
     start_task(pump(flow), *flow->pump, [this, flow](Result<void>) {
         flow->events.close();
         loop_.post([this, flow] {
             flow->stream.reset();
-            flows_.erase(flow);
+            std::erase(flows_, flow);
             changed();
         });
     });

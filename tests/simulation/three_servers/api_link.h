@@ -1,6 +1,5 @@
 #pragma once
 #include <memory>
-#include <set>
 #include <vector>
 
 #include "client/transport.h"
@@ -66,8 +65,8 @@ private:
     Faults faults_;
     std::size_t met_ = 0;
     WaitList<void> changes_;
-    std::set<std::shared_ptr<Call>> calls_;
-    std::set<std::shared_ptr<Flow>> flows_;
+    std::vector<std::shared_ptr<Call>> calls_;  ///< in order of time, as are the next: an order of addresses is not the seed's
+    std::vector<std::shared_ptr<Flow>> flows_;
     Scope scope_;
 };
 
