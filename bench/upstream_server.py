@@ -1,7 +1,7 @@
 """Rows in which upstream's kube-apiserver is the peer: requests of the same clients, one server after the other.
 
-No server has controllers or a scheduler: upstream's are not started, and ours are disabled. Ours runs twice, with the store of its data directory and,
-like upstream's, on an etcd of its own.
+No server has controllers or a scheduler: upstream's are not started, and ours are disabled. Ours runs three times: with the store of its data directory,
+as it starts on two processors and with a thread for connections, and, like upstream's, on an etcd of its own.
 """
 
 import json
@@ -102,12 +102,16 @@ def ours(side, *options):
     return server
 
 
+def ours_with_connection_thread(side):
+    return ours(side, "--connection-thread=true")
+
+
 def ours_on_etcd(side):
     return ours(side, "--etcd-servers", side.start_etcd().urls(), "--endpoint-reconciler-type", "none")
 
 
 PEER = "kube-apiserver"
-SIDES = {"data directory": ours, "etcd": ours_on_etcd, PEER: upstream}
+SIDES = {"data directory": ours, "connection thread": ours_with_connection_thread, "etcd": ours_on_etcd, PEER: upstream}
 ROWS = [
     (f"create a ConfigMap of 2 KB, {IN_FLIGHT} in flight", lambda side: side.load(f"/api/v1/namespaces/{NAMESPACE}/configmaps", CONFIG_MAP)),
     (f"create a pod, {IN_FLIGHT} in flight", lambda side: side.load(f"/api/v1/namespaces/{NAMESPACE}/pods", POD)),

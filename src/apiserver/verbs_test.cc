@@ -322,6 +322,13 @@ TEST_F(Verbs, DeletesACollectionBySelector) {
     EXPECT_EQ(get(ConfigMaps).body.find("items")->as_array().size(), 1u);
 }
 
+TEST_F(Verbs, DeletionsOfACollectionShareSyncs) {
+    for (int i = 0; i < 64; ++i) post(ConfigMaps, config_map("c" + std::to_string(i)));
+    const std::size_t before = disk.append_count();
+    EXPECT_EQ(remove(ConfigMaps).body.find("items")->as_array().size(), 64u);
+    EXPECT_LE(disk.append_count() - before, 8u);
+}
+
 TEST_F(Verbs, EndsANamespaceOnlyWhenItsFinalizersAreGone) {
     post("/api/v1/namespaces", R"({"metadata":{"name":"n"}})");
     const Answer going = remove("/api/v1/namespaces/n");

@@ -1,10 +1,12 @@
 #include <algorithm>
+#include <span>
 
 #include "apiserver/request/status.h"
 #include "apiserver/resources/resource_store.h"
 #include "apiserver/resources/version_converter.h"
 #include "base/result.h"
 #include "base/time/bounded_seconds.h"
+#include "runtime/scope.h"
 #include "schema/json/json.h"
 
 namespace porthole::apiserver {
@@ -13,6 +15,7 @@ namespace {
 constexpr std::string_view OrphanFinalizer = "orphan";
 constexpr std::string_view ForegroundFinalizer = "foregroundDeletion";
 constexpr int DeleteRetries = 5;
+constexpr std::size_t RemovedAtOnce = 16;  ///< of a collection: they share syncs of the disk
 
 bool has(const std::vector<std::string>& finalizers, std::string_view one) {
     return std::ranges::find(finalizers, one) != finalizers.end();
@@ -82,6 +85,20 @@ Error readable_after_all(const Resource& resource, const std::string& name) {
     errors.invalid("ignoreStoreReadErrorWithClusterBreakingPotential", schema::Value(true),
                    "is exclusively used to delete corrupt object(s), try again by removing this option");
     return invalid(*resource.kind, name, errors);
+}
+
+/// The removal of one record of the collection that `request` names.
+WriteRequest removal_of(const WriteRequest& request, const store::Record& record) {
+    WriteRequest one{request.resource, "", "", "", request.user, request.dry_run, request.warnings, request.audit_annotations};
+    std::string_view rest = std::string_view(record.key).substr(request.resource.prefix.size());
+    if (const std::size_t slash = rest.find('/'); slash != std::string_view::npos) {
+        one.namespace_ = rest.substr(0, slash);
+        rest.remove_prefix(slash + 1);
+    }
+    one.name = rest;
+    one.without_admission = request.without_admission;
+    one.fence = request.fence;
+    return one;
 }
 
 }  // namespace
@@ -225,21 +242,18 @@ Task<std::vector<Removed>> ResourceStore::remove_collection(WriteRequest request
                                                             Pieces* pieces) {
     CO_TRY(const std::vector<store::RecordPtr> records, co_await selected(request, std::move(selection), pieces));
     std::vector<Removed> all;
-    for (const store::RecordPtr& record : records) {
-        WriteRequest one{request.resource, "", "", "", request.user, request.dry_run, request.warnings, request.audit_annotations};
-        std::string_view rest = std::string_view(record->key).substr(request.resource.prefix.size());
-        if (const std::size_t slash = rest.find('/'); slash != std::string_view::npos) {
-            one.namespace_ = rest.substr(0, slash);
-            rest.remove_prefix(slash + 1);
+    for (auto left = std::span(records); !left.empty();) {
+        const auto next = left.first(std::min(left.size(), RemovedAtOnce));
+        left = left.subspan(next.size());
+        std::vector<Task<Removed>> removals;
+        for (const store::RecordPtr& record : next) removals.push_back(remove(removal_of(request, *record), options));
+        CO_TRY(auto results, co_await when_all(std::move(removals)));
+        for (auto& removed : results) {
+            if (removed)
+                all.push_back(std::move(*removed));
+            else if (!is_not_found(removed))
+                co_return std::move(removed).error();
         }
-        one.name = rest;
-        one.without_admission = request.without_admission;
-        one.fence = request.fence;
-        auto removed = co_await remove(std::move(one), options);
-        if (removed)
-            all.push_back(std::move(*removed));
-        else if (!is_not_found(removed))
-            co_return std::move(removed).error();
     }
     co_return all;
 }
