@@ -290,5 +290,23 @@ TEST(ZoneState, CountsAndShareDecide) {
     EXPECT_EQ(zone_state({.ready = 3, .not_ready = 3}, 0.55), ZoneState::Normal);
 }
 
+TEST(EvictionQueue, TakesNodesInTheOrderOfTheirLossOnceEach) {
+    MonotonicTime now{};
+    EvictionQueue queue;
+    queue.set_rate(1, now);
+    const auto next = [&] { return queue.take(now += 1s).value_or("nothing"); };
+    for (const char* name : {"a", "b", "c", "a", "d"}) queue.add(name);
+    queue.remove("b");
+    EXPECT_EQ(next(), "a");
+    queue.add("a");
+    queue.put_back("a", now);
+    EXPECT_EQ(next(), "a");
+    EXPECT_EQ(next(), "c");
+    queue.add("b");
+    EXPECT_EQ(next(), "d");
+    EXPECT_EQ(next(), "b");
+    EXPECT_EQ(next(), "nothing");
+}
+
 }  // namespace
 }  // namespace porthole::controllers

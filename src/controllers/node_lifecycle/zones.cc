@@ -36,20 +36,38 @@ void EvictionQueue::set_rate(double rate, MonotonicTime now) {
     rate_ = rate;
 }
 
+void EvictionQueue::put(std::int64_t place, const std::string& node) {
+    nodes_.emplace(place, node);
+    places_.emplace(node, place);
+}
+
 void EvictionQueue::add(const std::string& node) {
-    if (std::ranges::find(nodes_, node) == nodes_.end()) nodes_.push_back(node);
+    if (!places_.contains(node)) put(nodes_.empty() ? 0 : nodes_.rbegin()->first + 1, node);
+}
+
+void EvictionQueue::remove(const std::string& node) {
+    const auto found = places_.find(node);
+    if (found == places_.end()) return;
+    nodes_.erase(found->second);
+    places_.erase(found);
+}
+
+void EvictionQueue::clear() {
+    nodes_.clear();
+    places_.clear();
 }
 
 std::optional<std::string> EvictionQueue::take(MonotonicTime now) {
     if (nodes_.empty() || rate_ <= 0 || now < next_) return std::nullopt;
     next_ = now + interval(rate_);
-    std::string node = std::move(nodes_.front());
-    nodes_.pop_front();
+    std::string node = nodes_.begin()->second;
+    remove(node);
     return node;
 }
 
 void EvictionQueue::put_back(const std::string& node, MonotonicTime now) {
-    nodes_.push_front(node);
+    remove(node);  // added again meanwhile
+    put(nodes_.empty() ? 0 : nodes_.begin()->first - 1, node);
     next_ = std::min<MonotonicTime>(next_, now + RetryDelay);
 }
 

@@ -1,7 +1,9 @@
 #pragma once
-#include <deque>
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <unordered_map>
 
 #include "api/core_v1.h"
 #include "runtime/event_loop.h"
@@ -28,8 +30,8 @@ public:
     /// Nodes a second; 0 stops.
     void set_rate(double rate, MonotonicTime now);
     void add(const std::string& node);
-    void remove(const std::string& node) { std::erase(nodes_, node); }
-    void clear() { nodes_.clear(); }
+    void remove(const std::string& node);
+    void clear();
     /// The next node, if its time has come.
     std::optional<std::string> take(MonotonicTime now);
     /// Returns a node after a failed attempt: it is the next, within a second.
@@ -38,7 +40,10 @@ public:
     std::optional<Duration> wait(MonotonicTime now) const;
 
 private:
-    std::deque<std::string> nodes_;
+    void put(std::int64_t place, const std::string& node);
+
+    std::map<std::int64_t, std::string> nodes_;             ///< by their places, the first of which is the next
+    std::unordered_map<std::string, std::int64_t> places_;  ///< of each of `nodes_`
     double rate_ = 0;
     MonotonicTime next_{};  ///< not before
 };
