@@ -2,7 +2,7 @@
 """Simulated hours of three servers, a process for each processor: run_simulated.py PROGRAM [--hours H] [--seed S] [--fault PART-OF-A-NAME].
 
 Seeds S, S+1, ... have at most SEED_HOURS each, so that a run of fewer hours is one seed. A seed that fails ends, and the others go on;
-the last line of each tells how to repeat it.
+the last line of each tells how to repeat it. Ctrl-C or SIGTERM ends all of them, and the summary has what was done until then.
 """
 
 import argparse
@@ -11,6 +11,7 @@ import concurrent.futures
 import os
 import re
 import secrets
+import signal
 import subprocess
 import sys
 import threading
@@ -27,7 +28,8 @@ class Seed:
 
     def __init__(self, command):
         self.command, self.hours, self.struck, self.told = command, 0.0, {}, collections.deque(maxlen=30)
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+        # In a group of its own: a terminal's Ctrl-C ends it by Summary.stop() alone.
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", process_group=0)
 
     def run(self, tell):
         """"" or why it failed."""
@@ -65,21 +67,34 @@ class Summary:
     def __init__(self):
         self.began, self.hours, self.struck, self.failed = time.monotonic(), 0.0, collections.Counter(), []
         self._lock = threading.Lock()
+        self.stopped, self._running = False, set()
 
     def tell(self, line):
         with self._lock:
             print(f"  {time.strftime('%H:%M:%S')} {line}", flush=True)
 
     def run(self, number, command):
-        seed = Seed(command)
+        with self._lock:
+            if self.stopped:
+                return
+            seed = Seed(command)
+            self._running.add(seed)
         why = seed.run(lambda line: self.tell(f"seed {number}: {line}"))
         with self._lock:
+            self._running.remove(seed)
             self.hours += seed.hours
             self.struck.update(seed.struck)
-            if why:
+            failed = why and not self.stopped
+            if failed:
                 self.failed.append(number)
-        if why:
+        if failed:
             self.tell(f"seed {number} ({' '.join(command)}) failed: {why}")
+
+    def stop(self):
+        with self._lock:
+            self.stopped = True
+            for seed in self._running:
+                seed.process.terminate()
 
     def print(self):
         for name, times in sorted(self.struck.items(), key=lambda item: (item[1], item[0])):
@@ -98,16 +113,22 @@ def main():
     arguments.add_argument("--at-once", type=int, default=os.cpu_count())
     options = arguments.parse_args()
     summary = Summary()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with concurrent.futures.ThreadPoolExecutor(options.at_once) as executor:
         runs, left, number = [], options.hours, options.seed
         while left > 0:
             command = [options.program, f"{min(left, SEED_HOURS):g}", str(number)] + ([options.fault] if options.fault else [])
             runs.append(executor.submit(summary.run, number, command))
             left, number = left - SEED_HOURS, number + 1
-        for run in runs:
-            run.result()
+        try:
+            for run in runs:
+                run.result()
+        except KeyboardInterrupt:
+            for number in (signal.SIGINT, signal.SIGTERM):  # once is enough
+                signal.signal(number, signal.SIG_IGN)
+            summary.stop()
     summary.print()
-    sys.exit(1 if summary.failed else 0)
+    sys.exit(1 if summary.failed else 130 if summary.stopped else 0)
 
 
 if __name__ == "__main__":
