@@ -10,6 +10,7 @@ import collections
 import concurrent.futures
 import os
 import re
+import resource
 import secrets
 import signal
 import subprocess
@@ -99,8 +100,9 @@ class Summary:
     def print(self):
         for name, times in sorted(self.struck.items(), key=lambda item: (item[1], item[0])):
             print(f"  {times:6} times: {name}" if times else f"   never: {name}")
-        seconds = time.monotonic() - self.began
-        print(f"  {self.hours:.1f} simulated hours in {seconds:.0f} s, {seconds / max(self.hours, 0.1):.1f} s each; "
+        seconds, usage = time.monotonic() - self.began, resource.getrusage(resource.RUSAGE_CHILDREN)
+        each = (usage.ru_utime + usage.ru_stime) / max(self.hours, 0.1)
+        print(f"  {self.hours:.1f} simulated hours in {seconds:.0f} s, {each:.1f} s of a processor each; "
               f"failed seeds: {', '.join(map(str, self.failed)) or 'none'}", flush=True)
 
 
