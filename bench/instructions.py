@@ -39,6 +39,13 @@ class Server:
                  "--data", str(self.cluster.data), *[option.format(folder=self.cluster.folder) for option in options]]
         log = open(self.cluster.folder / "server.log", "w")
         self.process = subprocess.Popen(self.cluster.network.inside(words), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        try:
+            self.prepare()
+        except BaseException:
+            self.stop()
+            raise
+
+    def prepare(self):
         if not knows("--audit-log-path"):
             self.write_kubeconfig()
         harness.eventually(lambda: self.request("GET", "/readyz").get("text") == "ok", 120)

@@ -396,7 +396,7 @@ class SharedCluster:
         cluster = self.kind(self.nodes, self.options)
         try:
             cluster.start()
-        except Exception as error:  # whatever it is, it is the reason why nothing can be tested
+        except (Exception, SystemExit) as error:  # whatever it is, it is the reason why nothing can be tested
             logs = log_tails(cluster.data)
             cluster.stop()
             raise AssertionError(f"the cluster did not start: {error}\n{logs}") from error
