@@ -9,7 +9,7 @@ namespace porthole::client {
 
 namespace {
 /// What waits for a moment of the wall clock looks again: the clock may have been wrong when it began to wait.
-constexpr Duration LongestWait = std::chrono::hours(1);
+constexpr Duration LongestWait = std::chrono::minutes(10);
 }  // namespace
 
 Controller::Controller(EventLoop& loop, Logger log, Settings settings, WorkQueue::RateLimit limit)
