@@ -295,5 +295,11 @@ TEST(FieldSet, ReadsWhatItWrites) {
     EXPECT_FALSE(FieldSet::from_value(parse(R"({"f:a":1})")));
 }
 
+TEST(FieldSet, IgnoresThatTheRootIsAMember) {
+    const auto set = FieldSet::from_value(parse(R"({".":{}})"));
+    ASSERT_TRUE(set);
+    EXPECT_TRUE(set->empty());
+}
+
 }  // namespace
 }  // namespace porthole::schema

@@ -112,6 +112,12 @@ void FieldSet::append_json(std::string& out, bool with_self) const {
 }
 
 Result<FieldSet> FieldSet::from_value(const Value& fields) {
+    TRY(FieldSet set, subset_from_value(fields));
+    set.member_ = false;  // "." of the root names no field; Kubernetes ignores it, too
+    return set;
+}
+
+Result<FieldSet> FieldSet::subset_from_value(const Value& fields) {
     FieldSet set;
     if (!fields.is_object()) return Error(Reason::BadRequest, "fieldsV1 must be an object");
     for (const Member& member : fields.as_object()) {
@@ -123,7 +129,7 @@ Result<FieldSet> FieldSet::from_value(const Value& fields) {
         if (step.size() < 2 || step[1] != ':' || std::string_view("fkvi").find(step[0]) == std::string_view::npos) {
             return Error(Reason::BadRequest, "fieldsV1 has an unknown path element " + member.key);
         }
-        TRY(FieldSet child, from_value(member.value));
+        TRY(FieldSet child, subset_from_value(member.value));
         if (child.empty()) child.member_ = true;
         set.children_[member.key] = std::move(child);
     }

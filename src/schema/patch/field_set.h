@@ -44,6 +44,7 @@ public:
     bool operator==(const FieldSet& other) const = default;
 
 private:
+    static Result<FieldSet> subset_from_value(const Value& fields);
     Value to_value(bool with_self) const;
     void append_json(std::string& out, bool with_self) const;
     /// Calls `visit` for every child that the other has as well, and drops children that are then empty.
