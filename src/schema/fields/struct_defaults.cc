@@ -1,3 +1,8 @@
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+#include <vector>
+
 #include "schema/access.h"
 #include "schema/compare.h"
 #include "schema/convert_member.h"
@@ -9,16 +14,41 @@
 namespace porthole::schema {
 namespace {
 
+bool leads_on(const Field& field) {
+    return field.form == Form::Nested || (field.form == Form::Struct && !field.type->is(Type::Alternatives));
+}
+
+bool leads_to_default(const Field& field, std::set<const Type*>& seen) {
+    if (!field.default_json().empty()) return true;
+    if (!leads_on(field)) return false;
+    if (field.form == Form::Nested) return leads_to_default(*field.element, seen);
+    return seen.insert(field.type).second &&
+           std::ranges::any_of(field.type->fields, [&](const Field& below) { return leads_to_default(below, seen); });
+}
+
+/// The fields that have a default or lead to one: few of a pod's. Looked for once for each type and thread.
+const std::vector<const Field*>& fields_with_defaults(const Type& type) {
+    thread_local std::unordered_map<const Type*, std::vector<const Field*>> known;
+    const auto [found, is_new] = known.try_emplace(&type);
+    if (is_new) {
+        for (const Field& field : type.fields) {
+            std::set<const Type*> seen;
+            if (leads_to_default(field, seen)) found->second.push_back(&field);
+        }
+    }
+    return found->second;
+}
+
 /// As Defaulter in fields.cc, for a struct, whose members need no search by name.
 class StructDefaulter {
 public:
     bool has_changed() const { return has_changed_; }
 
     void object(const Type& type, void* object) {
-        for (const Field& field : type.fields) {
-            void* memory = member(object, field.offset);
-            if (!field.default_json().empty()) set_default(type, field, memory);
-            if (leads_on(field)) below(field, memory);
+        for (const Field* field : fields_with_defaults(type)) {
+            void* memory = member(object, field->offset);
+            if (!field->default_json().empty()) set_default(type, *field, memory);
+            if (leads_on(*field)) below(*field, memory);
         }
     }
 
@@ -42,13 +72,10 @@ private:
     }
 
     static bool is_unset(const Field& field, const void* memory) {
-        if (field.is(Field::OmitEmpty) && member_is_absent(field, memory)) return true;
+        const bool is_absent = field.is(Field::OmitEmpty) && member_is_absent(field, memory);
+        if (is_absent || (field.is(Field::OmitEmpty) && field.form != Form::Struct)) return is_absent;
         const Value value = member_to_value(field, memory);
         return is_unset_value(field, &value);
-    }
-
-    static bool leads_on(const Field& field) {
-        return field.form == Form::Nested || (field.form == Form::Struct && !field.type->is(Type::Alternatives));
     }
 
     /// The members of the structs that the member has. An optional struct that is absent stays so.
