@@ -17,7 +17,9 @@ constexpr std::int32_t ConnectionWindow = 4 << 20;
 
 nghttp2_nv to_field(std::string_view name, std::string_view value) {
     const auto bytes = [](std::string_view text) { return reinterpret_cast<std::uint8_t*>(const_cast<char*>(text.data())); };
-    return {bytes(name), bytes(value), name.size(), value.size(), NGHTTP2_NV_FLAG_NONE};
+    // An id of one request would push what requests have in common out of the peer's table.
+    const std::uint8_t flags = name == "audit-id" ? NGHTTP2_NV_FLAG_NO_INDEX : NGHTTP2_NV_FLAG_NONE;
+    return {bytes(name), bytes(value), name.size(), value.size(), flags};
 }
 
 /// HTTP/2 forbids the fields that speak of a connection (RFC 9113, section 8.2.2).
