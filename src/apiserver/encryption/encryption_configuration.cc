@@ -227,10 +227,10 @@ Result<EncryptionConfiguration> Reader::read(const schema::Value& tree) {
             ConfigurationObject from(rules[i], here, faults);
             EncryptionConfiguration::Rule rule{.resources = from.texts("resources")};
             const FieldPath resources = here.child("resources"), providers = here.child("providers");
-            if (rule.resources.empty()) errors_.required(resources, "at least one " + resources.text() + " is required");
+            if (rule.resources.empty()) errors_.required(resources, "at least one " + std::string(resources.text()) + " is required");
             check_resources(rule.resources, resources);
             const schema::Array& items = from.list("providers");
-            if (items.empty()) errors_.required(providers, "at least one " + providers.text() + " is required");
+            if (items.empty()) errors_.required(providers, "at least one " + std::string(providers.text()) + " is required");
             for (std::size_t j = 0; j < items.size(); ++j) rule.providers.push_back(read_provider(items[j], providers.index(j)));
             configuration.rules.push_back(std::move(rule));
         }

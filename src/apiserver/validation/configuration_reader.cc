@@ -16,7 +16,7 @@ ConfigurationObject::~ConfigurationObject() {
     if (!value_->is_object()) return;
     for (const schema::Member& member : value_->as_object()) {
         if (std::ranges::find(known_, member.key) == known_.end())
-            faults_.unknown.push_back("unknown field \"" + path_.child(member.key).text() + '"');
+            faults_.unknown.push_back("unknown field \"" + std::string(path_.child(member.key).text()) + '"');
     }
 }
 
@@ -31,7 +31,8 @@ const schema::Value* ConfigurationObject::read(std::string_view name) {
 }
 
 void ConfigurationObject::expected(const schema::FieldPath& path, const char* what, const schema::Value& got) {
-    faults_.wrong_types.push_back((path.text().empty() ? "" : path.text() + ": ") + "expected " + what + ", got " + got.type_name());
+    faults_.wrong_types.push_back((path.text().empty() ? "" : std::string(path.text()) + ": ") + "expected " + what + ", got " +
+                                  got.type_name());
 }
 
 std::string ConfigurationObject::text(std::string_view name) {

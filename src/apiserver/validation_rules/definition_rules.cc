@@ -223,7 +223,7 @@ private:
         if (compiled.uses_old_self && place.uncorrelatable) {
             rule_errors_.invalid(
                 at_rule, rule.rule,
-                "oldSelf cannot be used on the uncorrelatable portion of the schema within " + place.uncorrelatable->text());
+                "oldSelf cannot be used on the uncorrelatable portion of the schema within " + std::string(place.uncorrelatable->text()));
         }
         if (!compiled.uses_old_self && rule.optional_old_self)
             rule_errors_.invalid(path.child("optionalOldSelf"), *rule.optional_old_self, "may not be set if oldSelf is not used in rule");

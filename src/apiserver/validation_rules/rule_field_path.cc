@@ -72,7 +72,7 @@ std::optional<std::string> resolve_field_path(std::string_view json_path, const 
             return {};
         }
     }
-    return path.text();
+    return std::string(path.text());
 }
 
 }  // namespace porthole::apiserver

@@ -38,7 +38,7 @@ void check_devices(const DynamicResourcesArgs& given, const FieldPath& path, Fie
     if (given.filter_timeout) {
         if (*given.filter_timeout < 0s)
             errors.invalid(path.child("filterTimeout"), given.filter_timeout->count(), "must be zero or positive");
-        errors.warn(path.child("filterTimeout").text() +
+        errors.warn(std::string(path.child("filterTimeout").text()) +
                     " has no effect: the search for devices ends after a number of steps, for all nodes together");
     }
     if (given.binding_timeout && *given.binding_timeout < 1s)

@@ -144,11 +144,11 @@ private:
             return errors_.invalid(at.child("kind"), *arguments.find("kind"), "must be " + kind);
         if (arguments.find("apiVersion") && arguments.string_at({"apiVersion"}) != Version)
             return errors_.invalid(at.child("apiVersion"), *arguments.find("apiVersion"), "must be " + std::string(Version));
-        conform(arguments, rules->type(), at.text());
+        conform(arguments, rules->type(), std::string(at.text()));
         arguments.erase("kind");
         arguments.erase("apiVersion");
         const auto canonical = schema::canonical(rules->type(), arguments);
-        if (!canonical) return not_of_type(at.text(), canonical.error());
+        if (!canonical) return not_of_type(std::string(at.text()), canonical.error());
         rules->check(arguments, at, errors_);
         profile.arguments.emplace(given.name, std::move(arguments));
     }

@@ -193,7 +193,7 @@ private:
         for (const BuiltIn& one : BuiltIns) names += ", " + std::string(one.name);
         return names;
     }
-    void warn(const FieldPath& path, const std::string& why) { errors_.warn(path.text() + " has no effect: " + why); }
+    void warn(const FieldPath& path, const std::string& why) { errors_.warn(std::string(path.text()) + " has no effect: " + why); }
 
     const Plugins& given_;
     const FieldPath path_;

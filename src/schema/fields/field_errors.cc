@@ -25,29 +25,38 @@ std::string shown(const Value& bad) {
     return text;
 }
 
-/// In one piece: a validated pod makes a hundred paths.
-std::string joined(std::string_view first, char between, std::string_view last) {
-    const std::size_t size = first.size() + 1 + last.size();
-    std::string text;
-    text.resize_and_overwrite(size, [&](char* at, std::size_t) {
-        first.copy(at, first.size());
-        at[first.size()] = between;
-        last.copy(at + first.size() + 1, last.size());
-        return size;
-    });
-    return text;
-}
-
 }  // namespace
 
-FieldPath FieldPath::child(std::string_view name) const { return text_.empty() ? FieldPath(name) : FieldPath(joined(text_, '.', name)); }
-FieldPath FieldPath::index(std::size_t position) const {
-    char digits[21];
-    char* const end = std::to_chars(std::begin(digits), std::end(digits) - 1, position).ptr;
-    *end = ']';
-    return FieldPath(joined(text_, '[', std::string_view(digits, end + 1)));
+void FieldPath::assign(std::initializer_list<std::string_view> parts) {
+    size_ = 0;
+    for (const std::string_view part : parts) size_ += part.size();
+    if (size_ > Room) far_ = std::make_unique_for_overwrite<char[]>(size_);
+    char* at = size_ > Room ? far_.get() : near_;
+    for (const std::string_view part : parts) at += part.copy(at, part.size());
 }
-FieldPath FieldPath::key(std::string_view name) const { return FieldPath(fmt::format("{}[{}]", text_, name)); }
+
+FieldPath& FieldPath::operator=(const FieldPath& other) {
+    if (this != &other) assign({other.text()});
+    return *this;
+}
+
+FieldPath FieldPath::child(std::string_view name) const {
+    FieldPath path;
+    path.assign({text(), size_ == 0 ? "" : ".", name});
+    return path;
+}
+
+FieldPath FieldPath::index(std::size_t position) const {
+    char digits[20];
+    const char* const end = std::to_chars(std::begin(digits), std::end(digits), position).ptr;
+    return key({digits, end});
+}
+
+FieldPath FieldPath::key(std::string_view name) const {
+    FieldPath path;
+    path.assign({text(), "[", name, "]"});
+    return path;
+}
 
 void FieldErrors::add(const char* type, const FieldPath& path, std::string_view what, std::string_view value, std::string_view detail) {
     if (causes_.size() >= MostCauses || bytes_ >= MostBytes) {
@@ -57,7 +66,7 @@ void FieldErrors::add(const char* type, const FieldPath& path, std::string_view 
     std::string message(what);
     if (!value.empty()) message.append(": ").append(value);
     if (!detail.empty()) message.append(": ").append(detail);
-    add({type, std::move(message), path.text()});
+    add({type, std::move(message), std::string(path.text())});
 }
 
 void FieldErrors::add(Cause cause) {

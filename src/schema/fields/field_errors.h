@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,21 +13,30 @@
 
 namespace porthole::schema {
 
-/// A path in an object: "spec.containers[0].name", "metadata.labels[a/b]". Built by appending; a value.
+/// A path in an object: "spec.containers[0].name", "metadata.labels[a/b]". Built by appending; a value. Validating a pod makes dozens, of
+/// which an error needs one: short ones are kept in place.
 class FieldPath {
 public:
     FieldPath() = default;
-    FieldPath(const char* path) : text_(path) {}
-    FieldPath(std::string path) : text_(std::move(path)) {}
-    FieldPath(std::string_view path) : text_(path) {}
+    FieldPath(std::string_view path) { assign({path}); }
+    FieldPath(const char* path) : FieldPath(std::string_view(path)) {}
+    FieldPath(const std::string& path) : FieldPath(std::string_view(path)) {}
+    FieldPath(const FieldPath& other) : FieldPath(other.text()) {}
+    FieldPath& operator=(const FieldPath& other);
 
     FieldPath child(std::string_view name) const;
     FieldPath index(std::size_t position) const;
     FieldPath key(std::string_view name) const;
-    const std::string& text() const { return text_; }
+    std::string_view text() const { return {size_ > Room ? far_.get() : near_, size_}; }
 
 private:
-    std::string text_;
+    static constexpr std::size_t Room = 80;
+
+    void assign(std::initializer_list<std::string_view> parts);
+
+    std::size_t size_ = 0;
+    char near_[Room];  // up to size_; unused where that is more
+    std::unique_ptr<char[]> far_;
 };
 
 /// The errors of an object, cause by cause, in the order found and with Kubernetes' messages. See apimachinery:

@@ -193,6 +193,23 @@ TEST(Structure, RefusesAChangeOfAnImmutableField) {
     EXPECT_EQ(errors.text(), "value: Invalid value: 2: field is immutable");
 }
 
+TEST(FieldPath, IsAValueOfAnyLength) {
+    const std::string name(50, 'n');
+    FieldPath path;
+    std::string text;
+    for (int i = 0; i < 4; ++i) {  // short, and longer than what is kept in place
+        path = path.child(name).index(12345);
+        text += (i == 0 ? "" : ".") + name + "[12345]";
+        EXPECT_EQ(path.text(), text);
+    }
+    const FieldPath copy = path;
+    path = FieldPath("short").key("a/b");
+    EXPECT_EQ(path.text(), "short[a/b]");
+    EXPECT_EQ(copy.text(), text);
+    path = copy;
+    EXPECT_EQ(path.text(), text);
+}
+
 TEST(FieldErrors, AreBoundedInNumberAndSize) {
     FieldErrors many;
     for (int i = 0; i < 100'000; ++i) many.required(FieldPath("spec").index(i));

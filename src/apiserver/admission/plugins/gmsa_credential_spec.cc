@@ -100,7 +100,7 @@ public:
             if (kind) {
                 CO_TRY_VOID(co_await check_given(attributes, *kind, given, errors));
             } else if (waits_for_contents(*given.options)) {
-                attributes.warnings.push_back((given.path / NameField).text() +
+                attributes.warnings.push_back(std::string((given.path / NameField).text()) +
                                               ": has no effect: the cluster has no CustomResourceDefinition of " + SpecKind + " (" +
                                               SpecVersion + ")");
             }

@@ -128,7 +128,7 @@ void warn_of_app_armor(const ObjectMeta& metadata, const PodSpec& spec, const Fi
         const bool of_template = !path.text().empty();
         if (own ? of_template || !(own == wanted) : wanted && wanted == pod_profile(spec)) return;
         const FieldPath at = (path / "metadata" / "annotations").key(std::string(Key) + container.name);
-        warnings.push_back(at.text() + R"(: deprecated since v1.30; use the "appArmorProfile" field instead)");
+        warnings.push_back(std::string(at.text()) + R"(: deprecated since v1.30; use the "appArmorProfile" field instead)");
     });
 }
 
