@@ -18,12 +18,12 @@ constexpr std::string_view Spec = "spec", Containers = "spec.containers[*]", Mou
 
 std::string at(std::string_view list, std::size_t index) { return std::string(list) + "[" + std::to_string(index) + "]"; }
 
-/// Calls `visit(container, "containers[0]")` for every container of the lists that `Spec` has.
+/// Calls `visit(container, "containers", 0)` for every container of the lists that `Spec` has.
 template <class PodSpec, class Visit>
 void for_each_container(PodSpec& spec, Visit visit) {
-    for (std::size_t i = 0; i < spec.init_containers.size(); ++i) visit(spec.init_containers[i], at("initContainers", i));
-    for (std::size_t i = 0; i < spec.containers.size(); ++i) visit(spec.containers[i], at("containers", i));
-    for (std::size_t i = 0; i < spec.ephemeral_containers.size(); ++i) visit(spec.ephemeral_containers[i], at("ephemeralContainers", i));
+    for (std::size_t i = 0; i < spec.init_containers.size(); ++i) visit(spec.init_containers[i], "initContainers", i);
+    for (std::size_t i = 0; i < spec.containers.size(); ++i) visit(spec.containers[i], "containers", i);
+    for (std::size_t i = 0; i < spec.ephemeral_containers.size(); ++i) visit(spec.ephemeral_containers[i], "ephemeralContainers", i);
 }
 
 /// `rule.field` without `known`, the part of it that `place` names exactly.
@@ -53,13 +53,13 @@ bool holds_for_container(const PodRule& rule, const Container& container, const 
 void find_in_containers(const PodRule& rule, const core::PodSpec& spec, std::string_view path, const Conditions& conditions,
                         std::vector<Finding>& found) {
     if (!rule.rule.field.starts_with(Containers)) return;
-    for_each_container(spec, [&](const auto& container, const std::string& where) {
-        const std::string place = std::string(path) + "." + where;
+    for_each_container(spec, [&](const auto& container, const char* list, std::size_t index) {
+        const auto place = [&] { return at(std::string(path) + "." + list, index); };
         if (holds_for_container(rule, container, conditions))
-            found.push_back({&rule.rule, path_below(rule.rule, Containers, place), rule.on_every_system});
+            found.push_back({&rule.rule, path_below(rule.rule, Containers, place()), rule.on_every_system});
         for (std::size_t i = 0; rule.mount.is_set && i < container.volume_mounts.size(); ++i)
             if (rule.mount.is_set(container.volume_mounts[i]))
-                found.push_back({&rule.rule, path_below(rule.rule, Mounts, at(place + ".volumeMounts", i)), rule.on_every_system});
+                found.push_back({&rule.rule, path_below(rule.rule, Mounts, at(place() + ".volumeMounts", i)), rule.on_every_system});
     });
 }
 
@@ -158,7 +158,7 @@ void drop_ignored_fields(core::PodSpec& spec, const Conditions& conditions) {
         if (rule.pod_security.clear && spec.security_context) rule.pod_security.clear(*spec.security_context);
         if (rule.volume.clear) std::ranges::for_each(spec.volumes, rule.volume.clear);
         if (!rule.container_security.clear) continue;
-        for_each_container(spec, [&](auto& container, const std::string&) {
+        for_each_container(spec, [&](auto& container, const char*, std::size_t) {
             if (container.security_context) rule.container_security.clear(*container.security_context);
         });
     }
