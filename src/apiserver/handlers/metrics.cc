@@ -21,9 +21,14 @@ std::string metric_verb(const RequestInfo& info) {
 
 void append_label(std::string& text, std::string_view name, std::string_view value) {
     text.append(name).append("=\"");
-    for (const char c : value) {
-        if (c == '\\' || c == '"') text += '\\';
-        text += c == '\n' ? std::string_view("\\n") : std::string_view(&c, 1);
+    const auto is_escaped = [](char c) { return c == '\\' || c == '"' || c == '\n'; };
+    if (std::ranges::none_of(value, is_escaped)) {
+        text += value;
+    } else {
+        for (const char c : value) {
+            if (is_escaped(c)) text += '\\';
+            text += c == '\n' ? 'n' : c;
+        }
     }
     text += "\",";
 }

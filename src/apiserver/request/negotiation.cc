@@ -101,7 +101,7 @@ std::vector<MediaType> parse_accept(std::string_view header) {
 }
 
 Result<OutputForm> negotiate_output(std::string_view accept, bool transforms_allowed, bool stream, bool has_protobuf) {
-    if (trim(accept).empty()) return OutputForm();
+    if (accept == Json || trim(accept).empty()) return OutputForm();
     std::optional<OutputForm> best;
     for (const MediaType& clause : parse_accept(accept)) {
         if (clause.quality <= 0) continue;

@@ -107,7 +107,7 @@ Result<store::Put> limited_put_of(const Resource& resource, std::string key, Api
     const std::size_t allowed = std::max(MaxObjectBytes, present ? present->value.size() : 0);
     if (put.value.size() > allowed)
         return Error(Reason::RequestEntityTooLarge, "Request entity too large: limit is " + std::to_string(MaxObjectBytes));
-    return put;
+    return std::move(put);  // a structured binding would be copied
 }
 
 Result<void> ensure_decrypted(const store::Record& record) {

@@ -54,8 +54,10 @@ std::string percent_decode(std::string_view text, bool plus_is_space) {
 }
 
 std::vector<std::string> split_path(std::string_view path) {
-    std::vector<std::string> segments = split_nonempty(path, '/');
-    for (std::string& segment : segments) segment = percent_decode(segment);
+    std::vector<std::string> segments;
+    segments.reserve(8);  // of a subresource in a group
+    for (const std::string_view segment : split_views(path, '/'))
+        if (!segment.empty()) segments.push_back(percent_decode(segment));
     return segments;
 }
 

@@ -38,6 +38,20 @@ protected:
     Kind kind_;
 };
 
+TEST(OwnedTypes, FindFieldsOfAnyName) {
+    const std::vector<std::string> names{"a", "aa", "ab", "b", "z", "zz", "\u00e4", "\u00e4a", "\u03b1", "\U0001f600"};
+    std::string properties;
+    for (const std::string& name : names) properties += (properties.empty() ? "\"" : ",\"") + name + R"(":{"type":"string"})";
+    OwnedTypes owned;
+    const auto type = owned.add_resource("Thing", *parse_json(R"({"type":"object","properties":{)" + properties + "}}"), Type());
+    ASSERT_TRUE(type);
+    for (const std::string& name : names) {
+        const Field* found = (*type)->find_field(name);
+        EXPECT_TRUE(found && found->name == name) << name;
+    }
+    for (const char* name : {"", "A", "ac", "zzz", "\u00e4b", "\u03b2"}) EXPECT_EQ((*type)->find_field(name), nullptr) << name;
+}
+
 TEST_F(CustomResource, LosesWhatItsSchemaDoesNotKnow) {
     const auto decoded =
         decode_object(kind_, R"({"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a","x":1},"spec":{"size":1,"y":2,

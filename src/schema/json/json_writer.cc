@@ -159,6 +159,8 @@ private:
                 return append_integer(load<std::int64_t>(memory), out_);
             case Form::String:
                 return append_json_string(*static_cast<const std::string*>(memory), out_);
+            case Form::Quantity:
+                return append_json_string(static_cast<const Quantity*>(memory)->to_string(), out_);
             case Form::Raw:
             case Form::Json:
             case Form::FieldsV1:
