@@ -23,7 +23,12 @@ TEST(CrashPoints, NothingIsLostAndNothingComesBack) {
     const auto now = static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
     const std::uint64_t first = number_from("PORTHOLE_SEED", now % 1'000'000'000), wanted = number_from("PORTHOLE_CRASH_POINTS", 1000);
     CrashRun total;
-    for (std::uint64_t seed = first; total.points < wanted; ++seed) {
+    // Else the points would not be where it hurts. A thousand of them miss a compaction during a checkpoint in one run of a hundred.
+    const auto has_all = [&] {
+        return wanted < 1000 || (total.recoveries > 0 && total.failures > 0 && total.during_checkpoint_and_write > 0 &&
+                                 total.during_checkpoint_and_compaction > 0);
+    };
+    for (std::uint64_t seed = first; total.points < wanted || (!has_all() && total.points < 5 * wanted); ++seed) {
         const CrashRun run = run_crash_history(seed, PointsOfHistory, directory);
         EXPECT_EQ(run.violation, "") << "again: PORTHOLE_SEED=" << seed << " PORTHOLE_CRASH_POINTS=1 build/dev/tests/crash_points_test";
         if (HasFailure()) break;
@@ -41,12 +46,7 @@ TEST(CrashPoints, NothingIsLostAndNothingComesBack) {
         total.points, static_cast<unsigned long long>(first), total.compactions, total.failures, total.recoveries,
         total.during_checkpoint_and_write, total.during_checkpoint_and_compaction);
     std::filesystem::remove_all(directory);
-    if (wanted < 1000 || HasFailure()) return;
-    // Else they would not be where it hurts.
-    EXPECT_GT(total.recoveries, 0u);
-    EXPECT_GT(total.failures, 0u);
-    EXPECT_GT(total.during_checkpoint_and_write, 0u);
-    EXPECT_GT(total.during_checkpoint_and_compaction, 0u);
+    EXPECT_TRUE(HasFailure() || has_all());
 }
 
 }  // namespace
