@@ -4,6 +4,7 @@
 #include <boost/beast/http/basic_parser.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/rfc7230.hpp>
+#include <stdexcept>
 
 #include "base/strings.h"
 #include "net/http/http_status.h"
@@ -20,6 +21,9 @@ template <bool IsRequest>
 class Collector final : public http::basic_parser<IsRequest> {
 public:
     explicit Collector(Http1Parser& target) : target_(target) {}
+
+    /// Whether the line of a chunk comes next, or the trailers.
+    bool awaits_chunk() const { return this->is_header_done() && this->chunked() && left_of_chunk_ == 0; }
 
 private:
     void on_request_impl(http::verb, BeastView method, BeastView target, int version, error_code&) override {
@@ -48,20 +52,22 @@ private:
         target_.body.append(bytes.data(), bytes.size());
         return bytes.size();
     }
-    void on_chunk_header_impl(std::uint64_t, BeastView, error_code&) override {}
-    std::size_t on_chunk_body_impl(std::uint64_t, BeastView bytes, error_code&) override {
+    void on_chunk_header_impl(std::uint64_t size, BeastView, error_code&) override { left_of_chunk_ = size; }
+    std::size_t on_chunk_body_impl(std::uint64_t left, BeastView bytes, error_code&) override {
+        left_of_chunk_ = left - bytes.size();
         target_.body.append(bytes.data(), bytes.size());
         return bytes.size();
     }
     void on_finish_impl(error_code&) override {}
 
     Http1Parser& target_;
+    std::uint64_t left_of_chunk_ = 0;  ///< bytes
 };
 
 template <bool IsRequest>
 class BeastParser final : public Http1Parser {
 public:
-    BeastParser(const Http1Limits& limits, bool no_body) : beast_(*this) {
+    BeastParser(const Http1Limits& limits, bool no_body) : beast_(*this), header_limit_(limits.header_limit) {
         beast_.header_limit(limits.header_limit);
         beast_.body_limit(limits.body_limit);
         if (no_body) beast_.skip(true);
@@ -70,9 +76,12 @@ public:
     Result<std::size_t> feed(std::string_view bytes) override {
         std::size_t taken = 0;
         while (!beast_.is_done() && taken < bytes.size()) {
+            const std::string_view rest = bytes.substr(taken);
+            if (beast_.awaits_chunk() && rest.size() < SmallestEnd.size()) break;
             const bool had_head = beast_.is_header_done();
             error_code error;
-            taken += beast_.put({bytes.data() + taken, bytes.size() - taken}, error);
+            taken += put(rest, error);
+            if (error == http::error::need_more && had_head && rest.size() > header_limit_) error = http::error::header_limit;
             if (error == http::error::need_more) break;
             if (error) return failure(error);
             if (!had_head && beast_.is_header_done()) {
@@ -93,6 +102,18 @@ public:
     int failure_code() const override { return failure_code_; }
 
 private:
+    /// With fewer bytes than the shortest end of a chunked body, Beast 1.81 fails an assertion (boostorg/beast#2861).
+    static constexpr std::string_view SmallestEnd = "0\r\n\r\n";
+
+    std::size_t put(std::string_view bytes, error_code& error) {
+        try {
+            return beast_.put({bytes.data(), bytes.size()}, error);
+        } catch (const std::logic_error&) {  // another assertion, see beast_impl.cc
+            error = http::error::bad_chunk;
+            return 0;
+        }
+    }
+
     Result<void> check_head() {
         if (!IsRequest) return {};
         if (!head.is_http10 && head.headers.all("host").size() != 1) {
@@ -109,6 +130,7 @@ private:
     }
 
     Collector<IsRequest> beast_;
+    std::size_t header_limit_;
     int failure_code_ = 400;
 };
 

@@ -175,11 +175,12 @@ TEST_F(Http1Server, AnswersAndKeepsTheConnection) {
 
 TEST_F(Http1Server, TakesAMessageByteByByte) {
     RawClient client(loop, handler);
-    for (const char c :
-         std::string_view("POST /p HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n")) {
-        client.send(std::string(1, c));
+    const std::string head = "POST /p HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
+    for (const std::string body : {"3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n", "0\r\n\r\n", "000;a=b\r\nc: d\r\n\r\n"}) {
+        client.received.clear();
+        for (const char c : head + body) client.send(std::string(1, c));
+        EXPECT_EQ(body_of(client.received), body.front() == '3' ? "POST /p? abcde" : "POST /p? ") << body;
     }
-    EXPECT_EQ(body_of(client.received), "POST /p? abcde");
 }
 
 TEST_F(Http1Server, AnswersPipelinedRequestsInOrder) {
@@ -245,6 +246,16 @@ TEST_F(Http1Server, RefusesEndlessHeaders) {
     RawClient client(loop, handler);
     client.send("GET / HTTP/1.1\r\nHost: x\r\nA: " + std::string(70000, 'a'));
     EXPECT_TRUE(client.received.starts_with("HTTP/1.1 431")) << client.received.substr(0, 100);
+}
+
+TEST_F(Http1Server, RefusesEndlessLinesOfChunksAndTrailers) {
+    for (const std::string begin : {"1;a=", "0;a=", "0\r\na: "}) {
+        RawClient client(loop, handler);
+        client.send("POST /p HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" + begin);
+        for (int i = 0; i < 7; ++i) client.send(std::string(10'000, 'a'));
+        EXPECT_TRUE(client.received.starts_with("HTTP/1.1 400")) << begin << client.received.substr(0, 100);
+        EXPECT_NE(client.received.find("header limit exceeded"), std::string::npos) << client.received;
+    }
 }
 
 TEST_F(Http1Server, DropsSlowAndIdlePeers) {
