@@ -235,7 +235,7 @@ Task<> AttachDetachController::attach(std::string volume, std::string node, cons
         if (found->metadata.deletion_timestamp) co_return {};  // and is made again when it is gone
         progress.withdrawn = false;
         report(*found);
-        follow(volume, *found, wanted);
+        follow(volume, node, *found, wanted);
         co_return {};
     }
     if (progress.created && loop().now() - *progress.created < CacheLag) co_return {};
@@ -255,8 +255,8 @@ Task<> AttachDetachController::attach(std::string volume, std::string node, cons
     co_return created.error();
 }
 
-void AttachDetachController::follow(const std::string& volume, const Attachment& attachment, const WantedVolume& wanted) {
-    const std::string& node = attachment.spec.node_name;
+void AttachDetachController::follow(const std::string& volume, const std::string& node, const Attachment& attachment,
+                                    const WantedVolume& wanted) {
     Progress& progress = progress_[{volume, node}];
     if (attachment.status.attached) {
         if (!progress.attaching) return;

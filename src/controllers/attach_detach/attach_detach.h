@@ -58,7 +58,8 @@ private:
     Task<> detach(std::string volume, AttachmentRef attachment);
     Task<> attach(std::string volume, std::string node, const WantedVolume& wanted);
     /// The attachment is wanted and exists: reports its progress to its pods.
-    void follow(const std::string& volume, const Attachment& attachment, const WantedVolume& wanted);
+    /// `node`: the one in the attachment's name. A client may have written another one into its spec.
+    void follow(const std::string& volume, const std::string& node, const Attachment& attachment, const WantedVolume& wanted);
     /// Whether another node keeps the exclusive volume; reports this to the pods of `node` once.
     bool is_taken(const std::string& volume, const std::string& node, const WantedVolume& wanted);
     void tell_exclusive(const std::string& node, const WantedVolume& wanted, const std::set<std::string>& holders);

@@ -425,6 +425,20 @@ TEST_F(AttachDetachTest, AttachmentsOfOthersAreNotTouched) {
     EXPECT_TRUE(api.find<VolumeAttachment>({"", "other"}));
 }
 
+TEST_F(AttachDetachTest, TellsPodsOfTheNodeInTheAttachmentsName) {
+    put_claim("c");
+    put_pod("p", "n1");
+    VolumeAttachment forged;
+    forged.metadata.name = attachment_of("c", "n1");
+    forged.spec = {.attacher = Driver, .node_name = "n2"};
+    forged.spec.source.persistent_volume_name = "pv-c";
+    forged.status.attach_error.emplace().message = "no such node";
+    api.put(forged);
+    run<AttachDetachController>();
+    pass(10min);
+    EXPECT_EQ(count_of("no such node"), 1u);
+}
+
 TEST_F(AttachDetachTest, InlineInTreeVolumesAreAttachedByTheDriverThatTookOver) {
     Pod pod;
     pod.metadata.namespace_ = "ns";
