@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 namespace porthole::net {
 namespace {
@@ -65,7 +66,10 @@ GrpcStatus grpc_of_reason(Reason reason) {
 
 GrpcStatus grpc_status_of(const Error& error) {
     for (const Cause& cause : error.details->causes) {
-        if (cause.type == StatusCause) return static_cast<GrpcStatus>(std::stoi(cause.message));
+        if (cause.type != StatusCause) continue;
+        int status = static_cast<int>(GrpcStatus::Unknown);  // of a cause that another party has written
+        std::from_chars(cause.message.data(), cause.message.data() + cause.message.size(), status);
+        return static_cast<GrpcStatus>(status);
     }
     return grpc_of_reason(error.reason);
 }

@@ -370,6 +370,20 @@ struct RawHttp2 : Http2Server {
     ~RawHttp2() override { EXPECT_TRUE(run(scope.close())); }
 };
 
+TEST_F(RawHttp2, AClientEndsAConnectionThatTakesNoRequest) {
+    for (const std::string& last : {frame(4, 0, 0, std::string("\0\x03\0\0\0\0", 6)),  // MAX_CONCURRENT_STREAMS
+                                    frame(7, 0, 0, std::string(8, '\0'))}) {           // GOAWAY
+        auto [ours, theirs] = make_memory_stream_pair();
+        const auto client = Http2Client::start(loop, std::move(ours));
+        scope.spawn(send(*theirs, settings()));
+        loop.run_ready();
+        EXPECT_TRUE(client->running());
+        scope.spawn(send(*theirs, last));
+        loop.run_ready();
+        EXPECT_FALSE(client->running());
+    }
+}
+
 TEST_F(RawHttp2, DropsAPeerThatDoesNotAnswerAPing) {
     write(std::string(Preface) + settings() + get_hang(1));
     loop.advance(59s);
@@ -378,6 +392,17 @@ TEST_F(RawHttp2, DropsAPeerThatDoesNotAnswerAPing) {
     loop.advance(2s);
     EXPECT_TRUE(ended);
     EXPECT_EQ(handler.cancelled, 1);
+}
+
+TEST_F(RawHttp2, EndsAPeerThatIsOwedMoreFramesThanItReads) {
+    const auto silent = connect();
+    std::string text = std::string(Preface) + settings();
+    std::uint32_t stream = 1;
+    for (; stream < 500; stream += 2) text += get_hang(stream);
+    for (; stream < 40'000; stream += 2) text += frame(1, 4, stream, "");  // each is refused with 13 bytes
+    scope.spawn(send(*silent, text));
+    loop.run_ready();
+    EXPECT_GT(handler.cancelled, 0) << "those that had been started";
 }
 
 TEST_F(RawHttp2, AnswersCountUntilTheyAreWrittenHoweverLargeThePeersWindows) {

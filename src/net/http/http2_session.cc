@@ -11,6 +11,7 @@ constexpr std::size_t LargestBacklog = 64 << 10;  ///< bytes queued on a stream 
 constexpr std::size_t FrameHeadSize = 9;
 constexpr std::size_t LargestData = (16 << 10) - FrameHeadSize;  ///< bytes of a DATA frame: with its head, one record of TLS
 constexpr std::size_t LargestBatch = 64 << 10;                   ///< bytes handed to the connection in one write
+constexpr std::size_t MostQueuedFrames = 5000;                   ///< for a peer, without DATA
 constexpr std::int32_t StreamWindow = 1 << 20;                   ///< bytes that a peer may send on a stream before they are taken
 constexpr std::int32_t UnaskedWindow = 64 << 10;                 ///< the same for a client whose request's body nobody has asked for yet
 constexpr std::int32_t ConnectionWindow = 4 << 20;
@@ -276,9 +277,18 @@ Result<void> Http2Session::receive(std::string_view bytes) {
     if (taken < 0) {
         return Error(Reason::Unavailable, std::string("HTTP/2: ") + nghttp2_strerror(static_cast<int>(taken)));
     }
+    // Resets, which a peer that reads nothing is owed for 9 bytes each; nghttp2 has a limit of its own from 1.69 on.
+    if (nghttp2_session_get_outbound_queue_size(nghttp2_) > MostQueuedFrames)
+        return Error(Reason::Unavailable, "HTTP/2: the peer does not read what it is owed");
+    if (is_spent()) return Error(Reason::Unavailable, "HTTP/2: the server takes no more requests on this connection");
     on_received();
     poke();
     return {};
+}
+
+/// Of a client: nothing is in progress, and nothing can be begun. Who has found another connection no longer knows of this one.
+bool Http2Session::is_spent() const {
+    return role_ == Role::Client && streams_.empty() && (peer_stream_limit() == 0 || !nghttp2_session_check_request_allowed(nghttp2_));
 }
 
 void Http2Session::collect_output() {
@@ -341,7 +351,7 @@ void Http2Session::announce_end() {
 
 /// Nothing has come for a while: ask for a sign of life if someone waits for an answer, give up if none came.
 void Http2Session::quiet() {
-    if (pinged_) return stream_->close();
+    if (pinged_ || is_spent()) return stream_->close();
     if (!streams_.empty()) {
         pinged_ = true;
         nghttp2_submit_ping(nghttp2_, NGHTTP2_FLAG_NONE, nullptr);

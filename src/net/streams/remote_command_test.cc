@@ -165,6 +165,20 @@ TEST_F(WebSockets, HoldNoEndlessNumberOfEmptyMessages) {
     run(scope.close());
 }
 
+TEST_F(WebSockets, EndAPeerThatSendsEndlessFragments) {
+    auto [server, peer] = raw();
+    bool begun = false;
+    const std::size_t sent = flooded(loop, *peer, [&] {
+        const std::string one = std::string(std::exchange(begun, true) ? "\x00\x81" : "\x02\x81", 2) + std::string(4, '\0') + "x";
+        std::string many = one;
+        for (int i = 0; begun && i < 99; ++i) many += std::string("\x00\x81\0\0\0\0x", 7);
+        return many;
+    });
+    EXPECT_GT(sent, 0u);
+    EXPECT_LT(sent, 1'000'000u);
+    EXPECT_FALSE(run(server->receive()));
+}
+
 TEST_F(WebSockets, ReportALostConnection) {
     auto [server, peer] = raw();
     peer.reset();

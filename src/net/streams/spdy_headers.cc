@@ -77,6 +77,7 @@ private:
 Result<Headers> parse_block(std::string_view block) {
     BlockReader reader(block);
     Headers headers;
+    std::size_t built = 0;  // bytes: each value of a name brings the name with it
     TRY(const std::size_t count, reader.number());
     for (std::size_t i = 0; i < count; ++i) {
         TRY(const auto name, reader.text());
@@ -87,7 +88,11 @@ Result<Headers> parse_block(std::string_view block) {
         }
         for (;;) {
             const auto end = values.find('\0');
-            headers.add(lower, std::string(values.substr(0, end)));
+            const std::string_view value = values.substr(0, end);
+            constexpr std::size_t Overhead = 32;  // of a field, as HPACK counts it
+            built += lower.size() + value.size() + Overhead;
+            if (built > SpdyHeaderReader::LargestBlock) return Error(Reason::BadRequest, "SPDY: header block too large");
+            headers.add(lower, std::string(value));
             if (end == values.npos) break;
             values.remove_prefix(end + 1);
         }

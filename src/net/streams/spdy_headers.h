@@ -20,7 +20,7 @@ private:
 /// Reads the other side's blocks, in the order in which they were written.
 class SpdyHeaderReader {
 public:
-    static constexpr std::size_t LargestBlock = 64 << 10;  ///< bytes, unpacked
+    static constexpr std::size_t LargestBlock = 64 << 10;  ///< bytes, unpacked; and of its fields, with 32 for each
 
     SpdyHeaderReader();
     ~SpdyHeaderReader();

@@ -34,5 +34,13 @@ TEST(SpdyHeaders, RefusesABlockThatUnpacksToTooMuch) {
     EXPECT_FALSE(SpdyHeaderReader().read(block));
 }
 
+TEST(SpdyHeaders, RefusesManyValuesOfALongName) {
+    const auto with_values = [](std::size_t count) {
+        return SpdyHeaderReader().read(SpdyHeaderWriter().write({{std::string(30'000, 'a'), std::string(count - 1, '\0')}}));
+    };
+    EXPECT_EQ(with_values(2)->fields().size(), 2u);
+    EXPECT_FALSE(with_values(30'000)) << "which would be 900 MB";
+}
+
 }  // namespace
 }  // namespace porthole::net

@@ -15,6 +15,7 @@ namespace porthole::net {
 namespace {
 
 constexpr std::size_t LargestWebSocketInbox = 1 << 20;  ///< bytes of messages not received yet before reading stops
+constexpr std::size_t MostFragments = 16 << 10;         ///< of a message: wslay keeps each in blocks of its own
 constexpr std::size_t LargestPongBacklog = 4 << 20;     ///< bytes of pongs (and what else waits) for a peer that does not read
 
 /// wslay does the framing; it pulls from input_ and its output goes to the connection's writer.
@@ -22,7 +23,7 @@ class WebSocketConnection final : public FramedConnection {
 public:
     WebSocketConnection(EventLoop& loop, std::unique_ptr<ByteStream> stream, WebSocket::Role role)
         : FramedConnection(loop, std::move(stream)) {
-        const wslay_event_callbacks callbacks{take_input, put_output, make_mask, nullptr, nullptr, nullptr, message_received};
+        const wslay_event_callbacks callbacks{take_input, put_output, make_mask, frame_started, nullptr, nullptr, message_received};
         const auto init = role == WebSocket::Role::Server ? wslay_event_context_server_init : wslay_event_context_client_init;
         CHECK(init(&wslay_, &callbacks, this) == 0);
         wslay_event_config_set_max_recv_msg_length(wslay_, WebSocket::LargestMessage);
@@ -89,9 +90,14 @@ private:
         return 0;
     }
 
+    static void frame_started(wslay_event_context_ptr, const wslay_event_on_frame_recv_start_arg* frame, void* user) {
+        if (!wslay_is_ctrl_frame(frame->opcode)) ++self_of(user).fragments_;
+    }
+
     static void message_received(wslay_event_context_ptr, const wslay_event_on_msg_recv_arg* message, void* user) {
         if (wslay_is_ctrl_frame(message->opcode)) return;  // wslay has answered it
         WebSocketConnection& self = self_of(user);
+        self.fragments_ = 0;
         self.inbox_.push_back(
             {std::string(reinterpret_cast<const char*>(message->msg), message->msg_length), message->opcode == WSLAY_BINARY_FRAME});
         self.inbox_size_ += size_of(self.inbox_.back());
@@ -109,6 +115,7 @@ private:
         wslay_event_send(wslay_);  // pongs, the answer to a close
         if (backlog() > LargestPongBacklog) return Error(Reason::Unavailable, "WebSocket: too many unread answers");
         if (failed) return Error(Reason::Unavailable, "WebSocket: protocol error");
+        if (fragments_ > MostFragments) return Error(Reason::Unavailable, "WebSocket: too many fragments of a message");
         if (wslay_event_get_close_received(wslay_)) {
             const int code = wslay_event_get_status_code_received(wslay_);
             closed_ = code == WSLAY_CODE_NORMAL_CLOSURE || code == WSLAY_CODE_GOING_AWAY || code == WSLAY_CODE_NO_STATUS_RCVD || code == 0;
@@ -127,7 +134,8 @@ private:
     std::string_view input_;
     std::deque<WebSocketMessage> inbox_;
     std::size_t inbox_size_ = 0;
-    bool closed_ = false;  ///< by the peer, in good order
+    std::size_t fragments_ = 0;  ///< of the message that is being received
+    bool closed_ = false;        ///< by the peer, in good order
     Error why_;
     Event changed_;
 };
