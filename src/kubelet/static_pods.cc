@@ -155,7 +155,9 @@ Task<> StaticPods::keep_mirror(std::shared_ptr<const core::Pod> pod) {
     const client::NamespacedName key = client::key_of(*pod);
     if (const auto there = mirrors_.find(key); there != mirrors_.end()) {
         const core::Pod& mirror = there->second;
-        const bool current = mirror.metadata.annotations.at(ConfigMirrorAnnotation) == hash && !mirror.metadata.deletion_timestamp;
+        const auto mirrored = mirror.metadata.annotations.find(ConfigMirrorAnnotation);  // a webhook may have taken it away
+        const bool current =
+            mirrored != mirror.metadata.annotations.end() && mirrored->second == hash && !mirror.metadata.deletion_timestamp;
         if (current) co_return {};
         client::DeleteOptions options;
         options.uid = mirror.metadata.uid;

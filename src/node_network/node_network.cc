@@ -90,7 +90,7 @@ Task<> NodeNetwork::reconcile() {
 Task<> NodeNetwork::configure(std::vector<IpPrefix> prefixes) {
     CO_TRY_VOID(co_await context_.nft.run(masquerade_rules(options_, prefixes)));
     // Last: with the configuration in place the runtime starts pods.
-    CO_TRY_VOID(reconcile_configuration());
+    CO_TRY_VOID(write_configuration(prefixes));
     configured_ = prefixes;
     context_.log.info("pod network ready", {{"range", prefixes.front().to_string()}, {"bridge", options_.bridge}});
     co_return {};
@@ -171,8 +171,8 @@ Result<void> NodeNetwork::reconcile_routes() {
 
 std::string NodeNetwork::configuration_file() const { return join_path(options_.cni_conf_dir, "10-porthole.conflist"); }
 
-Result<void> NodeNetwork::reconcile_configuration() {
-    const std::string text = cni_configuration(options_, nodes_.at(options_.node_name).pod_prefixes, pod_mtu());
+Result<void> NodeNetwork::write_configuration(const std::vector<IpPrefix>& prefixes) {
+    const std::string text = cni_configuration(options_, prefixes, pod_mtu());
     const auto present = context_.files.read(configuration_file());
     if (present && *present == text) return {};
     TRY_VOID(context_.files.create_directories(options_.cni_conf_dir, 0755));

@@ -56,7 +56,7 @@ private:
     Task<> publish(NodeRanges ranges);
     int pod_mtu() const;
     Result<void> reconcile_routes();
-    Result<void> reconcile_configuration();
+    Result<void> write_configuration(const std::vector<IpPrefix>& prefixes);
     std::string configuration_file() const;
 
     NodeNetworkContext context_;

@@ -95,11 +95,17 @@ public:
 
 private:
     Task<> listen() {
-        auto over =
-            co_await context_.hns.subscribe([this](const Notification& notification) { queue_.push(write_notification(notification)); });
+        auto over = co_await context_.hns.subscribe([this](const Notification& notification) { add(notification); });
         if (!over && !is_cancelled(over)) queue_.push(write_response(failure(over.error())));
         queue_.close();
         co_return {};
+    }
+    /// A client that does not read is not waited for.
+    void add(const Notification& notification) {
+        constexpr std::size_t MostWaiting = 1000;
+        if (queue_.size() < MostWaiting) return queue_.push(write_notification(notification));
+        queue_.close();
+        frames_.close();
     }
     Task<> watch_client() {
         while (true) {

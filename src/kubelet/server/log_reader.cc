@@ -1,11 +1,13 @@
 #include "kubelet/server/log_reader.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace porthole::kubelet {
 namespace {
 
 constexpr std::size_t ChunkBytes = 64 << 10;
+constexpr std::size_t LongestLine = 128 << 10;  ///< bytes; runtimes begin another one after 16 KiB of text
 constexpr Duration PollPeriod = std::chrono::milliseconds(200);
 
 std::string_view take_word(std::string_view& text) {
@@ -47,36 +49,47 @@ std::optional<std::int64_t> parse_log_time(std::string_view text) {
     return whole > INT64_MAX - fraction ? whole : whole + fraction;
 }
 
+Result<FileStatus> LogReader::regular_file(const std::string& path) {
+    TRY(const FileStatus status, files_.link_status(path));
+    if (!status.is_regular()) return Error(Reason::Forbidden, path + " is not a regular file");
+    return status;
+}
+
 /// Where the last `tail_lines` lines begin: looks for line breaks from the end.
-Result<std::uint64_t> LogReader::first_offset() {
-    TRY(const FileStatus status, files_.status(path_));
+Task<std::uint64_t> LogReader::first_offset() {
+    CO_TRY(const FileStatus status, regular_file(path_));
     inode_ = status.inode;
-    if (!options_.tail_lines) return 0;
+    if (!options_.tail_lines) co_return std::uint64_t(0);
     std::int64_t wanted = *options_.tail_lines;
-    if (wanted <= 0) return status.size;
+    if (wanted <= 0) co_return status.size;
     std::uint64_t end = status.size;
     bool last_byte = true;
     while (end > 0) {
         const std::uint64_t begin = end > ChunkBytes ? end - ChunkBytes : 0;
-        TRY(const std::string block, files_.read_at(path_, begin, end - begin));
+        CO_TRY(const std::string block, files_.read_untrusted(path_, begin, end - begin));
         for (std::size_t i = block.size(); i-- > 0;) {
-            if (block[i] == '\n' && !last_byte && --wanted == 0) return begin + i + 1;
+            if (block[i] == '\n' && !last_byte && --wanted == 0) co_return begin + i + 1;
             last_byte = false;
         }
         end = begin;
+        CO_TRY_VOID(co_await loop_.sleep(Duration::zero()));
     }
-    return 0;
+    co_return std::uint64_t(0);
 }
 
 Result<std::string> LogReader::next_chunk() {
-    TRY(const std::string chunk, files_.read_at(current_path_, offset_, ChunkBytes));
+    TRY(const std::string chunk, files_.read_untrusted(current_path_, offset_, ChunkBytes));
     offset_ += chunk.size();
     std::string out;
+    std::size_t at = 0, from = rest_.size();  // where a line break may be
     rest_ += chunk;
-    std::size_t at = 0;
-    for (std::size_t end; (end = rest_.find('\n', at)) != std::string::npos && !limit_reached(); at = end + 1)
-        out += format(std::string_view(rest_).substr(at, end - at));
+    for (std::size_t end; (end = rest_.find('\n', from)) != std::string::npos && !limit_reached(); at = from = end + 1)
+        if (!std::exchange(passing_over_, false)) out += format(std::string_view(rest_).substr(at, end - at));
     rest_.erase(0, at);
+    if (rest_.size() > LongestLine && !limit_reached()) {
+        rest_.clear();
+        passing_over_ = true;
+    }
     return out;
 }
 
@@ -100,7 +113,7 @@ std::string LogReader::format(std::string_view line) {
 
 /// At the end of a file: when another one has taken its name, finish the old one where it was put, then go on with the new one.
 void LogReader::follow_rotation() {
-    const auto now = files_.status(path_);
+    const auto now = regular_file(path_);
     if (!now) return;
     if (now->inode == inode_) {
         if (now->size < offset_) offset_ = 0;  // cut in place
@@ -109,7 +122,7 @@ void LogReader::follow_rotation() {
     if (current_path_ == path_) {
         for (const std::string& name : files_.list(parent_path(path_)).value_or(std::vector<std::string>())) {
             const std::string other = join_path(parent_path(path_), name);
-            const auto status = files_.status(other);
+            const auto status = regular_file(other);
             if (!status || status->inode != inode_) continue;
             current_path_ = other;
             if (status->size > offset_) return;
@@ -119,16 +132,17 @@ void LogReader::follow_rotation() {
     inode_ = now->inode;
     offset_ = 0;
     rest_.clear();
+    passing_over_ = false;
 }
 
 Task<> LogReader::run(Sink sink, std::function<Task<bool>()> alive) {
-    CO_TRY(offset_, first_offset());
+    CO_TRY(offset_, co_await first_offset());
     current_path_ = path_;
     bool last_round = !options_.follow;
     while (!limit_reached()) {
         const std::uint64_t before = offset_;
         CO_TRY(std::string out, next_chunk());
-        if (!out.empty()) CO_TRY_VOID(co_await sink(std::move(out)));
+        CO_TRY_VOID(co_await (out.empty() ? loop_.sleep(Duration::zero()) : sink(std::move(out))));
         if (offset_ != before) continue;
         if (last_round) break;
         const std::uint64_t inode = inode_;

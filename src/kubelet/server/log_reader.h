@@ -32,7 +32,8 @@ struct LogOptions {
 };
 
 /// Reads one log file from the position in the options to its end, or, when following, as long as `alive` returns true (checking every 200
-/// ms), across rotations. References must outlive its task.
+/// ms), across rotations. References must outlive its task. A container of an emulated Windows host can write to its log's folder: only
+/// regular files are read, and lines that no runtime writes are passed over.
 class LogReader {
 public:
     using Sink = std::function<Task<>(std::string text)>;
@@ -43,7 +44,8 @@ public:
     Task<> run(Sink sink, std::function<Task<bool>()> alive);
 
 private:
-    Result<std::uint64_t> first_offset();
+    Task<std::uint64_t> first_offset();
+    Result<FileStatus> regular_file(const std::string& path);
     Result<std::string> next_chunk();
     std::string format(std::string_view line);
     bool limit_reached() const { return options_.limit_bytes && written_ >= *options_.limit_bytes; }
@@ -55,7 +57,8 @@ private:
     LogOptions options_;
     std::string current_path_;  ///< of the file being read: differs from path_ while a rotated one is read to its end
     std::uint64_t inode_ = 0, offset_ = 0;
-    std::string rest_;  ///< a line that is not complete yet
+    std::string rest_;           ///< a line that is not complete yet
+    bool passing_over_ = false;  ///< a line that was too long
     bool in_partial_ = false;
     std::int64_t written_ = 0;
 };

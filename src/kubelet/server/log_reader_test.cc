@@ -63,6 +63,42 @@ TEST_F(LogReaderTest, SkipsWhatIsNoRecord) {
     EXPECT_EQ(read({}), "ok\n\n");
 }
 
+TEST_F(LogReaderTest, PassesOverLinesThatNoRuntimeWrites) {
+    write("2026-01-01T00:00:01Z stdout F one\n2026-01-01T00:00:02Z stdout F " + std::string(5'000'000, 'x') +
+          "\n2026-01-01T00:00:03Z stdout F three\n");
+    EXPECT_EQ(read({}), "one\nthree\n");
+    EXPECT_EQ(read({.tail_lines = 1}), "three\n");
+}
+
+TEST_F(LogReaderTest, LetsOthersHaveTheLoop) {
+    write(std::string(10'000'000, '\0'));
+    for (const std::optional<std::int64_t> lines : {std::optional<std::int64_t>(), std::optional<std::int64_t>(1)}) {
+        bool ended = false;
+        int turns = 0;  // of others, while it reads
+        const std::function<void()> other = [&] {
+            if (!ended && ++turns < 1000) loop.post(other);
+        };
+        loop.post(other);
+        LogReader reader(loop, files, "/log/0.log", {.tail_lines = lines});
+        EXPECT_TRUE(sim::run(
+            loop, reader.run([this](std::string text) { return append(out, std::move(text)); }, [this] { return answer(alive); })));
+        ended = true;
+        loop.run_ready();
+        EXPECT_GT(turns, 100);
+    }
+}
+
+TEST_F(LogReaderTest, FollowsNoLink) {
+    EXPECT_TRUE(files.write("/secret", "2026-01-01T00:00:01Z stdout F secret\n", 0600));
+    EXPECT_TRUE(files.create_symlink("/secret", "/log/0.log"));
+    LogReader reader(loop, files, "/log/0.log", {});
+    const auto read =
+        sim::run(loop, reader.run([this](std::string text) { return append(out, std::move(text)); }, [this] { return answer(alive); }));
+    ASSERT_FALSE(read);
+    EXPECT_EQ(read.error().reason, Reason::Forbidden);
+    EXPECT_EQ(out, "");
+}
+
 TEST_F(LogReaderTest, FollowsGrowthRotationAndTheEnd) {
     write("2026-01-01T00:00:01Z stdout F a\n");
     alive = true;

@@ -218,21 +218,21 @@ Result<void> assign_mac(const Transaction& transaction, const Network& network, 
     return hresult_error(Hresult::InvalidEndpoint, "The network has no free MAC address.");
 }
 
-hcn::MacPool make_mac_pool(const Transaction& transaction) {
+Result<hcn::MacPool> make_mac_pool(const Transaction& transaction) {
     std::set<std::string> taken;
     for (const auto& [id, network] : transaction.model().networks) {
         for (const hcn::MacRange& range : network->document.mac_pool.ranges) taken.insert(range.start_mac_address);
     }
-    hcn::MacRange range;
-    do {
-        // The upper half of the space is for routers.
-        const std::uint64_t start = MacPrefix + transaction.host().random.below(0x800000 / PoolSize) * PoolSize;
-        range.start_mac_address = mac_text(start);
-        range.end_mac_address = mac_text(start + PoolSize - 1);
-    } while (taken.contains(range.start_mac_address));
-    hcn::MacPool pool;
-    pool.ranges.push_back(std::move(range));
-    return pool;
+    constexpr std::uint64_t Pools = 0x800000 / PoolSize;  // the upper half of the space is for routers
+    const std::uint64_t first = transaction.host().random.below(Pools);
+    for (std::uint64_t i = 0; i < Pools; ++i) {
+        const std::uint64_t start = MacPrefix + (first + i) % Pools * PoolSize;
+        if (taken.contains(mac_text(start))) continue;
+        hcn::MacPool pool;
+        pool.ranges.push_back({.start_mac_address = mac_text(start), .end_mac_address = mac_text(start + PoolSize - 1)});
+        return pool;
+    }
+    return hresult_error(Hresult::InvalidNetwork, "No pool of MAC addresses is free.");
 }
 
 std::string make_router_mac(const Transaction& transaction) {

@@ -35,7 +35,7 @@ Result<void> assign_addresses(const Transaction& transaction, const Network& net
 /// The given MAC, or the next of the network's pool. Error: Hresult::InvalidEndpoint.
 Result<void> assign_mac(const Transaction& transaction, const Network& network, hcn::HostComputeEndpoint& endpoint);
 /// A pool of 4,096 MACs of 00-15-5D that no other network uses.
-hcn::MacPool make_mac_pool(const Transaction& transaction);
+Result<hcn::MacPool> make_mac_pool(const Transaction& transaction);
 /// A MAC of 00-15-5D from outside the pools.
 std::string make_router_mac(const Transaction& transaction);
 /// A prefix for a NAT network without one: the first /20 of 172.16.0.0/12 that overlaps no other.

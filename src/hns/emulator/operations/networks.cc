@@ -108,7 +108,9 @@ Result<void> check_mac_pool(const Transaction& transaction, hcn::HostComputeNetw
                 return hresult_error(Hresult::InvalidNetwork, "The network's MAC pool is invalid.");
         }
     }
-    if (network.mac_pool.ranges.empty()) network.mac_pool = make_mac_pool(transaction);
+    if (network.mac_pool.ranges.empty()) {
+        TRY(network.mac_pool, make_mac_pool(transaction));
+    }
     return {};
 }
 
@@ -184,8 +186,8 @@ Result<void> modify_subnets(const Transaction& transaction, hcn::HostComputeNetw
             return same_guid(other.id, subnet.id) || (subnet.id.empty() && other.ip_address_prefix == subnet.ip_address_prefix);
         });
         if (found == subnets.end()) return hresult_error(Hresult::SubnetNotFound);
-        if (is_in_use(transaction, network.id, *IpPrefix::parse(found->ip_address_prefix)))
-            return hresult_error(Hresult::EntityHasReferences);
+        TRY(const IpPrefix removed, parse_prefix(found->ip_address_prefix));  // it may be empty where addresses come from elsewhere
+        if (is_in_use(transaction, network.id, removed)) return hresult_error(Hresult::EntityHasReferences);
         subnets.erase(found);
     }
     return check_subnets(transaction, network);
@@ -196,7 +198,7 @@ Result<void> modify_ip_subnets(hcn::HostComputeNetwork& network, Random& random,
     for (hcn::Ipam& ipam : network.ipams) {
         for (hcn::Subnet& subnet : ipam.subnets) {
             if (!same_guid(subnet.id, settings.subnet_id)) continue;
-            const IpPrefix whole = *IpPrefix::parse(subnet.ip_address_prefix);
+            TRY(const IpPrefix whole, parse_prefix(subnet.ip_address_prefix));
             for (hcn::IpSubnet& part : settings.ip_subnets) {
                 const auto same = [&](const hcn::IpSubnet& other) { return other.ip_address_prefix == part.ip_address_prefix; };
                 if (request.request_type == hcn::ModifyRequestType::Remove) {

@@ -86,6 +86,32 @@ TEST_F(NetworksTest, SharesAnAdapterOnlyAmongNetworksOfOneType) {
     EXPECT_EQ(code_of(client().create(network("o", "Overlay", "10.9.5.0/24", "10.9.5.1"))), Hresult::AdapterNotFound);
 }
 
+TEST_F(NetworksTest, RefusesANetworkWhenAllPoolsOfMacAddressesAreTaken) {
+    start();
+    hcn::HostComputeNetwork greedy, other;
+    greedy.name = "greedy";
+    other.name = "other";
+    greedy.type = other.type = hcn::NetworkMode::Private;
+    for (int i = 0; i < 2048; ++i) {
+        const auto address = [&](int last) {
+            return fmt::format("00-15-5D-{:02X}-{:02X}-{:02X}", i / 16, i % 16 * 16 + last / 256, last % 256);
+        };
+        hcn::MacRange& range = greedy.mac_pool.ranges.emplace_back();
+        range.start_mac_address = address(0);
+        range.end_mac_address = address(4095);
+    }
+    get(client().create(greedy));
+    EXPECT_EQ(code_of(client().create(other)), Hresult::InvalidNetwork);
+}
+
+TEST_F(NetworksTest, RefusesAChangeOfASubnetWithoutAPrefix) {
+    start();
+    const auto id =
+        get(emulator().create(ObjectKind::Network, "", R"({"Name":"n","Type":"Private","Ipams":[{"Type":"DHCP","Subnets":[{}]}]})"));
+    const char* const change = R"({"ResourceType":"Subnet","RequestType":"Remove","Settings":{"Subnets":[{}]}})";
+    EXPECT_FALSE(sim::run(loop, emulator().modify(ObjectKind::Network, id, change)));
+}
+
 TEST_F(NetworksTest, WantsAnOverlayIdOfAtLeast4096) {
     start();
     auto low = network("o", "Overlay", "10.9.3.0/24", "10.9.3.1");

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/strings.h"
 #include "hns/emulator/data_plane/linux/addressing.h"
@@ -14,16 +15,17 @@ namespace {
 
 using Sets = std::vector<hcn::SetPolicySettings>;
 
-/// Adds the values of the set `id`, and of the sets that it lists.
-void expand_set(const Sets& sets, const std::string& id, int depth, std::vector<std::string>& values) {
+/// Adds the values of the set `id`, and of the sets that it lists, each once.
+void expand_set(const Sets& sets, const std::string& id, int depth, std::set<const hcn::SetPolicySettings*>& seen,
+                std::vector<std::string>& values) {
     constexpr int DeepestNesting = 8;
     if (depth > DeepestNesting) return;
     for (const auto& set : sets) {
-        if (set.id != id && !same_guid(set.id, id)) continue;
+        if ((set.id != id && !same_guid(set.id, id)) || !seen.insert(&set).second) continue;
         const bool nested = set.policy_type == hcn::SetPolicyType::Nestedipset;
         for (const std::string& value : split_list(set.values)) {
             if (nested)
-                expand_set(sets, value, depth + 1, values);
+                expand_set(sets, value, depth + 1, seen, values);
             else
                 values.push_back(value);
         }
@@ -35,11 +37,12 @@ std::optional<std::string> address_set(const std::string& text, const Sets& sets
     const std::vector<std::string> named = split_list(text);
     if (named.empty()) return std::nullopt;
     std::vector<std::string> values;
+    std::set<const hcn::SetPolicySettings*> seen;
     for (const std::string& value : named) {
         if (ipv4_range(value))
             values.push_back(value);
         else
-            expand_set(sets, value, 0, values);
+            expand_set(sets, value, 0, seen, values);
     }
     std::string joined;
     for (const IpPrefix& range : disjoint_ranges(values)) {

@@ -22,7 +22,7 @@ bool same_ground(const Network* before, const Network* after) {
     if (before == after) return true;
     const auto same_policy = [](const hcn::Policy* a, const hcn::Policy* b) { return a->type == b->type && a->settings == b->settings; };
     return before->number == after->number && before->adapter == after->adapter && type_of(before->document) == type_of(after->document) &&
-           before->management_address == after->management_address &&
+           before->management_address == after->management_address && before->document.ipams == after->document.ipams &&
            std::ranges::equal(seen_by_endpoints(*before), seen_by_endpoints(*after), same_policy);
 }
 

@@ -198,6 +198,19 @@ TEST_F(PlannerTest, StartsAgainFromTheOldStateAfterAFailure) {
 }
 
 // What documents say must never become commands.
+TEST_F(PlannerTest, PlansEndpointsAgainWhenTheirNetworkGetsSubnets) {
+    auto document = network("n", "Internal", "10.9.0.0/24", "10.9.0.1");
+    const auto ipams = std::exchange(document.ipams, {});
+    put(document);
+    put(endpoint("web", "n", "10.9.0.5", ""), "pod");
+    (void)plan();
+    document.ipams = ipams;
+    put(document);
+    EXPECT_NE(plan().text().find("src 10.9.0.1"), std::string::npos);
+    put(endpoint("web", "n", "10.9.0.5", ""));  // detached
+    EXPECT_NE(plan().text(), "");
+}
+
 TEST_F(PlannerTest, LeavesOutWhatIsNoAddress) {
     const std::string bad = "10.0.0.1 }; delete table ip x; #";
     put(network("cbr0", "L2Bridge", bad, bad));
