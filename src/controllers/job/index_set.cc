@@ -25,13 +25,17 @@ IndexSet IndexSet::parse(std::string_view text, std::int32_t limit) {
         const auto first = to_index(item.substr(0, dash));
         const auto last = dash == item.npos ? first : to_index(item.substr(dash + 1));
         if (!first || !last || *first > *last || *first >= limit) continue;
-        const Range range{*first, std::min(*last, limit - 1)};
-        const bool after = set.ranges_.empty() || set.ranges_.back().last + 1 < range.first;
-        if (after)
-            set.ranges_.push_back(range);
-        else  // out of order: slower, and right
-            for (std::int32_t index = range.first; index <= range.last; ++index) set.insert(index);
+        set.ranges_.push_back({*first, std::min(*last, limit - 1)});
     }
+    std::ranges::sort(set.ranges_, {}, &Range::first);
+    std::size_t kept = 0;
+    for (const Range& range : set.ranges_) {
+        if (kept > 0 && range.first <= set.ranges_[kept - 1].last + 1)
+            set.ranges_[kept - 1].last = std::max(set.ranges_[kept - 1].last, range.last);
+        else
+            set.ranges_[kept++] = range;
+    }
+    set.ranges_.resize(kept);
     return set;
 }
 
@@ -60,6 +64,15 @@ bool IndexSet::contains(std::int32_t index) const {
 std::int32_t IndexSet::size() const {
     std::int32_t count = 0;
     for (const Range& range : ranges_) count += range.last - range.first + 1;
+    return count;
+}
+
+std::int32_t IndexSet::size_of_common(const IndexSet& other) const {
+    std::int32_t count = 0;
+    for (auto ours = ranges_.begin(), theirs = other.ranges_.begin(); ours != ranges_.end() && theirs != other.ranges_.end();) {
+        count += std::max(0, std::min(ours->last, theirs->last) - std::max(ours->first, theirs->first) + 1);
+        ++(ours->last < theirs->last ? ours : theirs);
+    }
     return count;
 }
 

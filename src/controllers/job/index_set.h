@@ -15,6 +15,8 @@ public:
     void insert(std::int32_t index);
     bool contains(std::int32_t index) const;
     std::int32_t size() const;
+    /// Of what both contain. Takes as long as there are ranges, however large they are.
+    std::int32_t size_of_common(const IndexSet& other) const;
     bool empty() const { return ranges_.empty(); }
     std::string to_string() const;
     bool operator==(const IndexSet&) const = default;

@@ -37,5 +37,15 @@ TEST(IndexSet, JoinsWhatComesBetween) {
     EXPECT_EQ(set.to_string(), "0-4");
 }
 
+TEST(IndexSet, IsNotCountedIndexByIndex) {
+    constexpr std::int32_t Most = INT32_MAX;
+    const IndexSet all = IndexSet::parse("1,0-2147483646", Most);
+    EXPECT_EQ(all.size(), Most);
+    EXPECT_EQ(all.size_of_common(all), Most);
+    EXPECT_EQ(all.size_of_common(IndexSet::parse("0,2-5,9", 100)), 6);
+    EXPECT_EQ(IndexSet::parse("0-3,8-12", 100).size_of_common(IndexSet::parse("2-9,11", 100)), 5);
+    EXPECT_EQ(all.size_of_common(IndexSet()), 0);
+}
+
 }  // namespace
 }  // namespace porthole::controllers

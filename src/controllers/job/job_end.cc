@@ -40,9 +40,8 @@ std::optional<End> success_policy(const Job& job, const Tally& tally) {
     const auto& rules = job.spec.success_policy->rules;
     for (std::size_t i = 0; i < rules.size(); ++i) {
         const IndexSet wanted = IndexSet::parse(rules[i].succeeded_indexes.value_or(""), job.spec.completions.value_or(0));
-        std::int32_t met = 0;
-        for (std::int32_t index = 0; index < job.spec.completions.value_or(0); ++index)
-            met += tally.completed_indexes.contains(index) && (!rules[i].succeeded_indexes || wanted.contains(index));
+        const std::int32_t met =
+            rules[i].succeeded_indexes ? tally.completed_indexes.size_of_common(wanted) : tally.completed_indexes.size();
         if (met >= rules[i].succeeded_count.value_or(wanted.size()))
             return End{true, "SuccessPolicy", "Matched rules at index " + std::to_string(i)};
     }

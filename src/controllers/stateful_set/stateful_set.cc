@@ -30,7 +30,11 @@ namespace {
 constexpr const char* HashLabel = "controller.kubernetes.io/hash";
 constexpr std::size_t LongestBaseName = 223;
 
-int wanted_replicas(const StatefulSet& set) { return std::max(0, set.spec.replicas.value_or(1)); }
+/// Of a set that asks for more than there can be, the first million.
+int wanted_replicas(const StatefulSet& set) {
+    constexpr int LargestSet = 1'000'000;  // for each there is a pointer, and a look at each change
+    return std::clamp(set.spec.replicas.value_or(1), 0, LargestSet);
+}
 bool is_rolling(const StatefulSet& set) { return set.spec.update_strategy.type != "OnDelete"; }
 int partition_of(const StatefulSet& set) {
     const auto& rolling = set.spec.update_strategy.rolling_update;

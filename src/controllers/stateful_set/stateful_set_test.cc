@@ -80,6 +80,13 @@ TEST_F(StatefulSetTest, StartsPodsOneAfterTheOtherWithStableNames) {
     EXPECT_TRUE(has_event("SuccessfulCreate: Create Pod web-0 in StatefulSet web successful"));
 }
 
+TEST_F(StatefulSetTest, ASetOfTwoBillionBeginsAsAnyOther) {
+    begin(make(INT32_MAX));
+    EXPECT_EQ(placed(), "web-0=web:1");
+    kubelet();
+    EXPECT_EQ(placed(), "web-0=web:1 web-1=web:1");
+}
+
 TEST_F(StatefulSetTest, ParallelSetsDoNotWait) {
     StatefulSet set = make(3);
     set.spec.pod_management_policy = "Parallel";
