@@ -545,6 +545,7 @@ TEST_F(MutatingPolicies, WhatDoesNotFitCountsByTheFailurePolicy) {
          "Object "
          "type"},
         {"patch", patch("[JSONPatch{op: 'remove', path: '/data/nope'}]"), "JSONPath: "},
+        {"null", patch("[false ? JSONPatch{op: 'test', path: '/kind'} : null]"), "type mismatch: unexpected type name"},
     };
     for (const auto& row : rows) {
         SCOPED_TRACE(row.name);

@@ -310,6 +310,26 @@ TEST(Cel, BoundsTheTextOfIssues) {
     EXPECT_TRUE(program.error().to_string().ends_with("more errors were truncated"));
 }
 
+TEST(Cel, ValuesOfTypeDynAreCheckedWhereTheyAreUsed) {
+    struct {
+        const char *expression, *result;
+    } const rows[] = {
+        {"[1].transformMapEntry(i, v, dyn([1])).size() > 0", "no such overload"},
+        {"[1].transformMapEntry(i, v, dyn({i: v})).size() > 0", "true"},
+        {"[dyn(0), dyn('a')].sum() == 0", "no such overload"},
+        {"[dyn(0.5), dyn(1)].sum() == 0.0", "no such overload"},
+        {"[dyn(1), dyn(2)].sum() == 3", "true"},
+        {"timestamp(0).getHours('Europe') == 0", "unknown time zone Europe"},
+        {"timestamp(0).getHours('.') == 0", "unknown time zone ."},
+    };
+    for (const auto& row : rows) {
+        const auto program = Environment::extended({.minor = 37}).compile(row.expression);
+        ASSERT_TRUE(program) << row.expression << ": " << program.error().to_string();
+        const auto outcome = program->evaluate({});
+        EXPECT_EQ(outcome.value.to_string(), row.result) << row.expression;
+    }
+}
+
 TEST(Cel, ReadingTimeZonesCountsAsWork) {
     const auto program =
         Environment::kubernetes({.minor = 37}).compile("lists.range(100).all(i, timestamp(i).getHours('Europe/Berlin') >= 0)");

@@ -320,6 +320,7 @@ private:
         }
         if (!accumulator.is(Kind::Map)) return Value::no_such_overload();
         if (count == 3) return nested(Value::insert(std::move(accumulator), std::move(arguments[1]), std::move(arguments[2]), work_));
+        if (!arguments[1].is(Kind::Map)) return Value::no_such_overload();  // of type dyn
         for (std::size_t i = 0; i < arguments[1].count() && !accumulator.is_error() && !is_cancelled(); ++i) {
             Value::Entry entry = arguments[1].entry(i);
             accumulator = Value::insert(std::move(accumulator), std::move(entry.first), std::move(entry.second), work_);

@@ -16,18 +16,6 @@ std::string join_api_version(std::string_view group, std::string_view version) {
     return result.append(version);
 }
 
-namespace {
-
-/// As `name < other`: names differ early, before a call of memcmp would pay.
-bool is_before(std::string_view name, std::string_view other) {
-    const std::size_t size = std::min(name.size(), other.size());
-    std::size_t at = 0;
-    while (at < size && name[at] == other[at]) ++at;
-    return at == size ? name.size() < other.size() : static_cast<unsigned char>(name[at]) < static_cast<unsigned char>(other[at]);
-}
-
-}  // namespace
-
 const Field* Type::find_field(std::string_view wanted) const {
     if (by_name.size() < 8) {
         for (const Field& field : fields)
@@ -35,7 +23,7 @@ const Field* Type::find_field(std::string_view wanted) const {
         return nullptr;
     }
     const auto found = std::lower_bound(by_name.begin(), by_name.end(), wanted,
-                                        [this](std::uint16_t index, std::string_view name) { return is_before(fields[index].name, name); });
+                                        [this](std::uint16_t index, std::string_view name) { return fields[index].name < name; });
     return found != by_name.end() && fields[*found].name == wanted ? &fields[*found] : nullptr;
 }
 

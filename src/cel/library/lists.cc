@@ -27,7 +27,15 @@ Value is_sorted(Arguments a) {
     return Value::boolean(true);
 }
 
+/// The function is chosen by the first item: those behind it may be of another kind in a list of dyn.
+bool all_are(Kind kind, Arguments a) {
+    for (std::size_t i = 0; i < a[0].count(); ++i)
+        if (!a[0].item(i).is(kind)) return false;
+    return true;
+}
+
 Value sum_int(Arguments a) {
+    if (!all_are(Kind::Int, a)) return Value::no_such_overload();
     std::int64_t sum = 0;
     for (std::size_t i = 0; i < a[0].count(); ++i) {
         if (__builtin_add_overflow(sum, a[0].item(i).as_int(), &sum)) return Value::error("integer overflow");
@@ -35,6 +43,7 @@ Value sum_int(Arguments a) {
     return Value::integer(sum);
 }
 Value sum_uint(Arguments a) {
+    if (!all_are(Kind::Uint, a)) return Value::no_such_overload();
     std::uint64_t sum = 0;
     for (std::size_t i = 0; i < a[0].count(); ++i) {
         if (__builtin_add_overflow(sum, a[0].item(i).as_uint(), &sum)) return Value::error("unsigned integer overflow");
@@ -42,11 +51,13 @@ Value sum_uint(Arguments a) {
     return Value::unsigned_integer(sum);
 }
 Value sum_double(Arguments a) {
+    if (!all_are(Kind::Double, a)) return Value::no_such_overload();
     double sum = 0;
     for (std::size_t i = 0; i < a[0].count(); ++i) sum += a[0].item(i).as_double();
     return Value::real(sum);
 }
 Value sum_duration(Arguments a) {
+    if (!all_are(Kind::Duration, a)) return Value::no_such_overload();
     std::int64_t sum = 0;
     for (std::size_t i = 0; i < a[0].count(); ++i) {
         if (__builtin_add_overflow(sum, a[0].item(i).as_nanos(), &sum)) return Value::error("duration overflow");

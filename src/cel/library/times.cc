@@ -1,6 +1,7 @@
 // The parts of points in time, in UTC or another zone, and of durations.
 #include <charconv>
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -67,8 +68,10 @@ std::optional<std::int64_t> named_offset(const std::string& name, const Moment& 
     if (name.front() == '/' || name.contains("..") || name.contains('\\') || name.size() > 100) return {};
     // Its file is read each time, for a cost of one.
     if (!work.look(WorkOfReading)) return {};
-    std::ifstream file("/usr/share/zoneinfo/" + name, std::ios::binary);
-    if (!file) return {};
+    const std::string path = "/usr/share/zoneinfo/" + name;
+    std::error_code missing;
+    if (!std::filesystem::is_regular_file(path, missing)) return {};  // reading a directory throws
+    std::ifstream file(path, std::ios::binary);
     const std::string content{std::istreambuf_iterator<char>(file), {}};
     const auto zone = TimeZone::parse(content);
     if (!zone) return {};

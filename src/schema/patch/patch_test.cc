@@ -233,6 +233,9 @@ TEST(StrategicPatch, RefusesBadDirectives) {
         {"order without the item", R"({"spec":{"containers":[]}})",
          R"({"spec":{"$setElementOrder/containers":[{"name":"b"}],"containers":[{"name":"a"}]}})",
          "BadRequest invalid patch format of setElementOrder list"},
+        {"a text that another item of the patch put there", R"({"spec":{"containers":[]}})",
+         R"({"spec":{"containers":[{"name":"x","ports":[{"$patch":"replace"},"s"]},{"name":"x","ports":[{"containerPort":null,"protocol":"TCP"}]}]}})",
+         R"(BadRequest a list merged by the key "containerPort" has objects only)"},
         {"sets a key it does not retain", "{}", R"({"spec":{"$retainKeys":["a"],"b":1}})", "BadRequest invalid patch format of retainKeys"},
     };
     for (const Row& row : rows) {

@@ -162,8 +162,9 @@ Result<void> merge_items(Array& list, const Array& patch, const Node& node) {
     const std::string_view merge_key = merge_key_of(node);
     Places places(list, merge_key);
     std::vector<bool> deleted(list.size());
+    const auto no_object = [&] { return bad_patch("a list merged by the key \"" + std::string(merge_key) + "\" has objects only"); };
     for (const Value& item : patch) {
-        if (!item.is_object()) return bad_patch("a list merged by the key \"" + std::string(merge_key) + "\" has objects only");
+        if (!item.is_object()) return no_object();
         const Value* identity = item.find(merge_key);
         if (!identity) return bad_patch("map: " + to_json(item) + " does not contain declared merge key: " + std::string(merge_key));
         const std::ptrdiff_t found = places.first(*identity);
@@ -171,7 +172,9 @@ Result<void> merge_items(Array& list, const Array& patch, const Node& node) {
         if (directive == "delete") {
             for (const std::size_t place : places.take(*identity)) deleted[place] = true;
         } else if (found >= 0) {
-            TRY_VOID(merge_object(list[static_cast<std::size_t>(found)], item.as_object(), node.element()));
+            Value& present = list[static_cast<std::size_t>(found)];
+            if (!present.is_object()) return no_object();  // an earlier item of the patch has put it there
+            TRY_VOID(merge_object(present, item.as_object(), node.element()));
         } else {
             TRY(Value added, fresh(item, node.element()));
             places.add(*identity, list.size());

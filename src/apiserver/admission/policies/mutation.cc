@@ -50,6 +50,8 @@ CompiledMutation::Patch json_patch(const cel::Value& list) {
     CompiledMutation::Patch patch{.tree = Value::array()};
     for (std::size_t i = 0; i < list.count(); ++i) {
         const cel::Value operation = list.item(i);
+        if (!operation.is(cel::Kind::Object))  // a null is assignable to an object
+            return {.tree = {}, .error = "type mismatch: unexpected type name \"" + operation.type()->name + "\", expected \"JSONPatch\""};
         if (const auto value = operation.find("value"); value && value->is(cel::Kind::Object)) {
             // An object of a patch may be of any place.
             if (std::string problem = misnamed(*value, value->type()->name); !problem.empty())
