@@ -49,15 +49,9 @@ std::optional<std::int64_t> parse_log_time(std::string_view text) {
     return whole > INT64_MAX - fraction ? whole : whole + fraction;
 }
 
-Result<FileStatus> LogReader::regular_file(const std::string& path) {
-    TRY(const FileStatus status, files_.link_status(path));
-    if (!status.is_regular()) return Error(Reason::Forbidden, path + " is not a regular file");
-    return status;
-}
-
 /// Where the last `tail_lines` lines begin: looks for line breaks from the end.
 Task<std::uint64_t> LogReader::first_offset() {
-    CO_TRY(const FileStatus status, regular_file(path_));
+    CO_TRY(const FileStatus status, files_.link_status(path_));
     inode_ = status.inode;
     if (!options_.tail_lines) co_return std::uint64_t(0);
     std::int64_t wanted = *options_.tail_lines;
@@ -113,7 +107,7 @@ std::string LogReader::format(std::string_view line) {
 
 /// At the end of a file: when another one has taken its name, finish the old one where it was put, then go on with the new one.
 void LogReader::follow_rotation() {
-    const auto now = regular_file(path_);
+    const auto now = files_.link_status(path_);
     if (!now) return;
     if (now->inode == inode_) {
         if (now->size < offset_) offset_ = 0;  // cut in place
@@ -122,7 +116,7 @@ void LogReader::follow_rotation() {
     if (current_path_ == path_) {
         for (const std::string& name : files_.list(parent_path(path_)).value_or(std::vector<std::string>())) {
             const std::string other = join_path(parent_path(path_), name);
-            const auto status = regular_file(other);
+            const auto status = files_.link_status(other);
             if (!status || status->inode != inode_) continue;
             current_path_ = other;
             if (status->size > offset_) return;

@@ -45,7 +45,6 @@ public:
 
 private:
     Task<std::uint64_t> first_offset();
-    Result<FileStatus> regular_file(const std::string& path);
     Result<std::string> next_chunk();
     std::string format(std::string_view line);
     bool limit_reached() const { return options_.limit_bytes && written_ >= *options_.limit_bytes; }

@@ -394,7 +394,7 @@ TEST_F(RawHttp2, DropsAPeerThatDoesNotAnswerAPing) {
     EXPECT_EQ(handler.cancelled, 1);
 }
 
-TEST_F(RawHttp2, EndsAPeerThatIsOwedMoreFramesThanItReads) {
+TEST_F(RawHttp2, EndsAPeerThatLeavesTooManyFramesUnread) {
     const auto silent = connect();
     std::string text = std::string(Preface) + settings();
     std::uint32_t stream = 1;

@@ -277,17 +277,17 @@ Result<void> Http2Session::receive(std::string_view bytes) {
     if (taken < 0) {
         return Error(Reason::Unavailable, std::string("HTTP/2: ") + nghttp2_strerror(static_cast<int>(taken)));
     }
-    // Resets, which a peer that reads nothing is owed for 9 bytes each; nghttp2 has a limit of its own from 1.69 on.
+    // A peer that reads nothing has a reset queued for each 9 bytes that it sends. Newer versions of nghttp2 have a limit of their own.
     if (nghttp2_session_get_outbound_queue_size(nghttp2_) > MostQueuedFrames)
-        return Error(Reason::Unavailable, "HTTP/2: the peer does not read what it is owed");
-    if (is_spent()) return Error(Reason::Unavailable, "HTTP/2: the server takes no more requests on this connection");
+        return Error(Reason::Unavailable, "HTTP/2: too many frames that the peer has not read");
+    if (is_used_up()) return Error(Reason::Unavailable, "HTTP/2: the server takes no more requests on this connection");
     on_received();
     poke();
     return {};
 }
 
-/// Of a client: nothing is in progress, and nothing can be begun. Who has found another connection no longer knows of this one.
-bool Http2Session::is_spent() const {
+/// Of a client: no request is in progress, and none can be begun. Its users take another connection then, and no longer know of this one.
+bool Http2Session::is_used_up() const {
     return role_ == Role::Client && streams_.empty() && (peer_stream_limit() == 0 || !nghttp2_session_check_request_allowed(nghttp2_));
 }
 
@@ -351,7 +351,7 @@ void Http2Session::announce_end() {
 
 /// Nothing has come for a while: ask for a sign of life if someone waits for an answer, give up if none came.
 void Http2Session::quiet() {
-    if (pinged_ || is_spent()) return stream_->close();
+    if (pinged_ || is_used_up()) return stream_->close();
     if (!streams_.empty()) {
         pinged_ = true;
         nghttp2_submit_ping(nghttp2_, NGHTTP2_FLAG_NONE, nullptr);

@@ -128,7 +128,7 @@ protected:
 
 private:
     Task<> write_loop();
-    bool is_spent() const;
+    bool is_used_up() const;
     void collect_output();
     Result<void> receive(std::string_view bytes);
     void quiet();

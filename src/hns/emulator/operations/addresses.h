@@ -34,7 +34,7 @@ bool is_address_or_prefix(const std::string& text);
 Result<void> assign_addresses(const Transaction& transaction, const Network& network, hcn::HostComputeEndpoint& endpoint);
 /// The given MAC, or the next of the network's pool. Error: Hresult::InvalidEndpoint.
 Result<void> assign_mac(const Transaction& transaction, const Network& network, hcn::HostComputeEndpoint& endpoint);
-/// A pool of 4,096 MACs of 00-15-5D that no other network uses.
+/// A pool of 4,096 MACs of 00-15-5D that no other network uses. Error: Hresult::InvalidNetwork where all are taken.
 Result<hcn::MacPool> make_mac_pool(const Transaction& transaction);
 /// A MAC of 00-15-5D from outside the pools.
 std::string make_router_mac(const Transaction& transaction);
