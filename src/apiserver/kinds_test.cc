@@ -113,6 +113,17 @@ TEST_F(Kinds, RefuseBadPodsInKubernetesWords) {
     }
 }
 
+TEST_F(Kinds, APodNamesABoundedNumberOfResources) {
+    const auto pod = [](int resources) {
+        std::string limits;
+        for (int i = 0; i < resources; ++i) limits += (i > 0 ? "," : "") + ("\"a.test/" + std::to_string(i)) + "\":\"1\"";
+        return R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i","resources":{"limits":{)" + limits + "}}}]}}";
+    };
+    EXPECT_EQ(post(Pods, pod(257)).at({"message"}),
+              "Pod \"p\" is invalid: spec.containers: Forbidden: the containers of a pod may name 256 different resources at most");
+    EXPECT_EQ(post(Pods, pod(256)).code, 201);
+}
+
 TEST_F(Kinds, FixAPodsSpecButForItsImage) {
     post(Pods, pod("p"));
     const Answer image = call("PATCH", std::string(Pods) + "/p", R"({"spec":{"containers":[{"name":"c","image":"i:2"}]}})",

@@ -58,6 +58,11 @@ void raise_to(ResourceList& highest, const ResourceList& other) {
     }
 }
 
+void add_to_named(ResourceList& amounts, const ResourceList& more) {
+    for (auto& [name, amount] : amounts)
+        if (const auto found = more.find(name); found != more.end()) amount += found->second;
+}
+
 ResourceList pod_requests(const PodSpec& spec, Overhead overhead) {
     ResourceList sum = pod_total(spec, &ResourceRequirements::requests);
     if (overhead == Overhead::Included) sum += spec.overhead;

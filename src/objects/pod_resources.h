@@ -21,18 +21,25 @@ Quantity amount_of(const ResourceList& list, const std::string& name);  ///< zer
 ResourceList& operator+=(ResourceList& sum, const ResourceList& more);
 /// For each resource the larger amount.
 void raise_to(ResourceList& highest, const ResourceList& other);
+/// Adds to each resource that `amounts` names what `more` has of it.
+void add_to_named(ResourceList& amounts, const ResourceList& more);
 
 /// KEP-753's rule for any kind of amounts: the sum for all containers and sidecars, or that for an init container and the sidecars started
-/// before it, whichever is more. `amounts_of(container, is_init)` returns the amounts of one; Amounts has += and raise_to().
+/// before it, whichever is more. `amounts_of(container, is_init)` returns the amounts of one, none negative; Amounts has +=, raise_to() and
+/// add_to_named(). Takes as long as the containers have amounts.
 template <class Amounts, class AmountsOf>
 Amounts most_in_use(const api::core::v1::PodSpec& spec, AmountsOf amounts_of) {
     Amounts running, sidecars, initializing;
     for (const api::core::v1::Container& container : spec.containers) running += amounts_of(container, false);
     for (const api::core::v1::Container& container : spec.init_containers) {
-        Amounts moment = sidecars;
-        moment += amounts_of(container, true);
+        if (is_sidecar(container)) {
+            sidecars += amounts_of(container, true);
+            continue;
+        }
+        // What only the sidecars have is in the sum of the running pod, which has all of them.
+        Amounts moment = amounts_of(container, true);
+        add_to_named(moment, sidecars);
         raise_to(initializing, moment);
-        if (is_sidecar(container)) sidecars = std::move(moment);
     }
     running += sidecars;
     raise_to(running, initializing);

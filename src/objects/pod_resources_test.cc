@@ -37,6 +37,19 @@ TEST(PodResources, AnInitContainerNeedsItsShareBesideTheSidecarsBeforeIt) {
     EXPECT_EQ(pod_requests(spec), amounts({{"cpu", "3"}}));
 }
 
+TEST(PodResources, InitContainersNextToSidecarsWithManyResourcesTakeLinearTime) {
+    Container sidecar = asking({}, {}, true);
+    for (int i = 0; i < 20'000; ++i) sidecar.resources.requests["a.test/" + std::to_string(i)] = Quantity::from_value(1);
+    PodSpec spec;
+    spec.init_containers.assign(20'000, asking(amounts({{"cpu", "1"}, {"a.test/7", "2"}})));
+    spec.init_containers.insert(spec.init_containers.begin(), sidecar);
+    const ResourceList sum = pod_requests(spec);
+    EXPECT_EQ(sum.size(), 20'001u);
+    EXPECT_EQ(sum.at("cpu"), Quantity::from_value(1));
+    EXPECT_EQ(sum.at("a.test/7"), Quantity::from_value(3));
+    EXPECT_EQ(sum.at("a.test/8"), Quantity::from_value(1));
+}
+
 TEST(PodResources, WhatThePodStatesTakesThePlaceOfTheSums) {
     PodSpec spec;
     spec.containers = {asking(amounts({{"cpu", "3"}, {"memory", "1Gi"}, {"example.com/gpu", "1"}}))};

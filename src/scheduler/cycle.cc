@@ -141,7 +141,7 @@ void Cycle::keep_accepted(Diagnosis& diagnosis) {
             feasible_[kept] = &node;
             feasible_slots_[kept++] = feasible_slots_[i];
         } else if (const auto refusal = answers_->refused.find(node.name()); refusal != answers_->refused.end()) {
-            count(refusal->second.reason);
+            ++counted_[refusal->second.reason];
             if (refusal->second.resolvable) diagnosis.resolvable_nodes.push_back(&node);
         }
     }
@@ -198,17 +198,8 @@ void Cycle::add_feasible(const NodeInfo& node, std::uint32_t slot) {
 }
 
 void Cycle::record(const FilterStatus& status, const NodeInfo& node, Diagnosis& diagnosis) {
-    for (const std::string_view reason : status.reasons) count(reason);
+    for (const std::string_view reason : status.reasons) ++counted_[reason];
     if (status.resolvable) diagnosis.resolvable_nodes.push_back(&node);
-}
-
-void Cycle::count(std::string_view reason) {
-    const auto known = std::ranges::find(counted_, reason, &std::pair<std::string_view, std::size_t>::first);
-    if (known == counted_.end()) {
-        counted_.emplace_back(reason, 1);
-    } else {
-        ++known->second;
-    }
 }
 
 /// `known`: only the filters that do not look at the node alone are asked.

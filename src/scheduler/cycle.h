@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -70,7 +71,6 @@ private:
     bool passes(const NodeInfo& node, FilterStatus& status, bool known = false);
     bool passes_with_nominated(const NodeInfo& node, FilterStatus& status);
     void record(const FilterStatus& status, const NodeInfo& node, Diagnosis& diagnosis);
-    void count(std::string_view reason);
     const NodeInfo* best();
     void add_scores_by_node_alone();
 
@@ -100,7 +100,7 @@ private:
     std::span<NodeVerdicts::Verdict> verdicts_;  // by slot; empty if nodes are evaluated one by one
 
     FilterStatus status_;
-    std::vector<std::pair<std::string_view, std::size_t>> counted_;
+    std::unordered_map<std::string_view, std::size_t> counted_;  // nodes by reason
     std::size_t next_start_ = 0;
 };
 

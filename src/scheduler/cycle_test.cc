@@ -139,6 +139,29 @@ TEST(Cycle, ManyHostPortsTakeLinearTime) {
     EXPECT_EQ(world.choice(second), "only");
 }
 
+TEST(Cycle, ManyExtendedResourcesTakeLinearTime) {
+    World world;
+    for (int i = 0; i < 20; ++i) world.cluster.set_node(node("n" + std::to_string(i)));
+    PodInfo asking = pod("asking");
+    for (int i = 0; i < 30'000; ++i) asking.requests.extended.emplace_back("a.test/" + std::to_string(100'000 + i), 1);
+    const std::string answer = world.choice(asking);
+    EXPECT_TRUE(answer.starts_with("0/20 nodes are available: 20 Insufficient a.test/100000, 20 Insufficient a.test/100001,"))
+        << answer.size();
+}
+
+TEST(Cycle, PodsThatAreGoneLeaveNoResourcesInANodesSums) {
+    World world;
+    world.cluster.set_node(node("only"));
+    PodInfo stays = pod("stays"), goes = pod("goes");
+    stays.requests.extended = {{"a.test/shared", 1}};
+    goes.requests.extended = {{"a.test/own", 2}, {"a.test/shared", 3}};
+    world.cluster.set_pod(placed(stays, "only"));
+    world.cluster.set_pod(placed(goes, "only"));
+    EXPECT_EQ(world.cluster.find_node("only")->requested().extended_amount("a.test/shared"), 4);
+    world.cluster.remove_pod("uid-goes");
+    EXPECT_EQ(world.cluster.find_node("only")->requested().extended, stays.requests.extended);
+}
+
 TEST(Cycle, APortThatTwoPodsHaveIsTakenUntilBothAreGone) {
     HostPorts ports({{"10.0.0.1", "TCP", 80}, {"10.0.0.1", "TCP", 80}, {"10.0.0.2", "TCP", 80}});
     ports.remove({"10.0.0.1", "TCP", 80});

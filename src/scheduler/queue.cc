@@ -98,6 +98,11 @@ void SchedulingQueue::remove(const std::string& uid) {
     entries_.erase(found);
 }
 
+SchedulingQueue::Entry* SchedulingQueue::find_in_flight(const std::string& uid) {
+    const auto found = entries_.find(uid);
+    return found != entries_.end() && found->second.place == Place::InFlight ? &found->second : nullptr;
+}
+
 PodRef SchedulingQueue::pop() {
     Entry* entry = nullptr;
     if (!active_.empty()) {
@@ -127,24 +132,22 @@ Duration SchedulingQueue::backoff_of(const Entry& entry) const {
 }
 
 void SchedulingQueue::retry_after_rejection(const std::string& uid, PluginSet rejected_by, bool event_may_have_come) {
-    const auto found = entries_.find(uid);
-    if (found == entries_.end()) return;
-    Entry& entry = found->second;
-    entry.rejected_by = rejected_by;
-    entry.failed_by_error = false;
-    entry.parked = clock_.now();
-    entry.ready = entry.parked + backoff_of(entry);
-    put(entry, entry.event_while_in_flight || event_may_have_come ? Place::Backoff : Place::Unschedulable);
+    Entry* entry = find_in_flight(uid);
+    if (!entry) return;
+    entry->rejected_by = rejected_by;
+    entry->failed_by_error = false;
+    entry->parked = clock_.now();
+    entry->ready = entry->parked + backoff_of(*entry);
+    put(*entry, entry->event_while_in_flight || event_may_have_come ? Place::Backoff : Place::Unschedulable);
 }
 
 void SchedulingQueue::retry_after_error(const std::string& uid) {
-    const auto found = entries_.find(uid);
-    if (found == entries_.end()) return;
-    Entry& entry = found->second;
-    entry.rejected_by = 0;
-    entry.failed_by_error = true;
-    entry.ready = clock_.now() + backoff_of(entry);
-    put(entry, Place::Backoff);
+    Entry* entry = find_in_flight(uid);
+    if (!entry) return;
+    entry->rejected_by = 0;
+    entry->failed_by_error = true;
+    entry->ready = clock_.now() + backoff_of(*entry);
+    put(*entry, Place::Backoff);
 }
 
 void SchedulingQueue::wake(Entry& entry) {

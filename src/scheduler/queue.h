@@ -32,13 +32,15 @@ public:
     /// The pod was deleted, or has a node. Harmless for an unknown pod.
     void remove(const std::string& uid);
     bool contains(const std::string& uid) const { return entries_.contains(uid); }
+    /// Whether the pod is still what pop() returned: neither removed nor put back since.
+    bool is_in_flight(const std::string& uid) { return find_in_flight(uid) != nullptr; }
 
     /// The next pod to try, now in flight; nullptr if there is none at this time.
     PodRef pop();
     /// No node fits: waits for an event that helps, or, if one may have come since pop(), only for the end of the back-off. Ignored if the
-    /// pod has been removed.
+    /// pod is not in flight.
     void retry_after_rejection(const std::string& uid, PluginSet rejected_by, bool event_may_have_come = false);
-    /// The attempt failed for an internal reason (such as a failed bind): back-off, then retry.
+    /// The attempt failed for an internal reason (such as a failed bind): back-off, then retry. Ignored if the pod is not in flight.
     void retry_after_error(const std::string& uid);
 
     void on_event(const ClusterEvent& event);
@@ -75,6 +77,7 @@ private:
     };
     using TimeKey = std::pair<MonotonicTime, std::string>;
 
+    Entry* find_in_flight(const std::string& uid);
     void put(Entry& entry, Place place);
     void take(Entry& entry);
     void wake(Entry& entry);

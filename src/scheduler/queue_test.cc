@@ -162,5 +162,22 @@ TEST(SchedulingQueue, ForgetsRemovedPodsEvenInFlight) {
     EXPECT_FALSE(world.queue.contains("uid-p"));
 }
 
+TEST(SchedulingQueue, APodThatEndsAndIsPendingAgainDuringAnAttemptWaitsInOnePlace) {
+    QueueWorld world;
+    world.queue.set(pending("p"));
+    world.pop();
+    EXPECT_TRUE(world.queue.is_in_flight("uid-p"));
+    world.queue.remove("uid-p");
+    world.queue.set(pending("p"));
+    EXPECT_FALSE(world.queue.is_in_flight("uid-p"));
+    world.queue.retry_after_error("uid-p");
+    world.queue.retry_after_rejection("uid-p", 1);
+    const SchedulingQueue::Sizes sizes = world.queue.sizes();
+    EXPECT_EQ(sizes.active, 1u);
+    EXPECT_EQ(sizes.backoff + sizes.unschedulable, 0u);
+    EXPECT_EQ(world.pop(), "p");
+    EXPECT_EQ(world.pop(), "");
+}
+
 }  // namespace
 }  // namespace porthole::scheduler

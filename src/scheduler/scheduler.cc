@@ -294,7 +294,7 @@ Task<> Scheduler::schedule_with_extenders(PodRef pod) {
     if (!pod->nominated_node_name.empty()) decision = co_await decide_with_extenders(pod, Cycle::Among::NominatedNode);
     if (!is_cancelled(decision) && !(decision && decision->node)) decision = co_await decide_with_extenders(pod, Cycle::Among::AllNodes);
     if (is_cancelled(decision)) co_return std::move(decision).error();
-    if (!queue_.contains(pod->uid)) co_return {};  // deleted, or bound by someone else
+    if (!queue_.is_in_flight(pod->uid)) co_return {};  // deleted, ended, or bound by someone else
     if (!decision) {
         ++worker_of(*pod).counts.errors;
         report(pod, "SchedulerError", decision.error().message);
@@ -309,7 +309,7 @@ Task<> Scheduler::schedule_with_extenders(PodRef pod) {
     if (helped.later) {
         Task<PostFilter> later = *std::move(helped.later);
         CO_TRY(helped, co_await std::move(later));
-        if (!queue_.contains(pod->uid)) co_return {};
+        if (!queue_.is_in_flight(pod->uid)) co_return {};
     }
     refuse(pod, decision->diagnosis, helped, happenings_ != happenings);
     co_return {};

@@ -187,13 +187,14 @@ Task<PodsByNode> DaemonSetController::claim_pods(const DaemonSet& set) {
 
 Changes DaemonSetController::placement(const DaemonSet& set, const PodSpec& spec, const PodsByNode& pods, const std::string& hash) {
     Changes changes;
+    const bool surges = max_surge(set, count_desired(spec)) > 0;
     for (const auto& node : nodes_.list()) {
         const Fit fit = daemon::fit(spec, *node);
         const auto found = pods.find(node->metadata.name);
         if (found == pods.end()) {
             if (fit.should_run) changes.create_on.push_back(node->metadata.name);
         } else if (fit.should_continue) {
-            tidy_node(set, found->second, hash, changes);
+            tidy_node(set, found->second, hash, surges, changes);
         } else {
             for (const PodPointer& pod : found->second)
                 if (!objects::is_terminating(*pod)) changes.remove.push_back(pod);
@@ -206,7 +207,8 @@ Changes DaemonSetController::placement(const DaemonSet& set, const PodSpec& spec
     return changes;
 }
 
-void DaemonSetController::tidy_node(const DaemonSet& set, const std::vector<PodPointer>& pods, const std::string& hash, Changes& changes) {
+void DaemonSetController::tidy_node(const DaemonSet& set, const std::vector<PodPointer>& pods, const std::string& hash, bool surges,
+                                    Changes& changes) {
     std::vector<PodPointer> old_pods, new_pods;
     for (const PodPointer& pod : pods) {
         if (objects::is_terminating(*pod)) continue;
@@ -218,7 +220,7 @@ void DaemonSetController::tidy_node(const DaemonSet& set, const std::vector<PodP
     }
     // While surging one old and one new pod live side by side, else one is one too many.
     std::vector<std::vector<PodPointer>> groups;
-    if (max_surge(set, count_desired(set.spec.template_.spec)) > 0) {
+    if (surges) {
         groups = {old_pods, new_pods};
     } else {
         groups = {old_pods};

@@ -43,7 +43,8 @@ private:
     /// The pods to create and delete on each node so that it has exactly one, regardless of their template.
     daemon::Changes placement(const DaemonSet& set, const api::core::v1::PodSpec& spec, const daemon::PodsByNode& pods,
                               const std::string& hash);
-    void tidy_node(const DaemonSet& set, const std::vector<PodPointer>& pods, const std::string& hash, daemon::Changes& changes);
+    void tidy_node(const DaemonSet& set, const std::vector<PodPointer>& pods, const std::string& hash, bool surges,
+                   daemon::Changes& changes);
     void forget_calm_pods();
     bool give_up_failed(const DaemonSet& set, const Pod& pod);
     Task<> apply(const DaemonSet& set, const api::core::v1::PodSpec& spec, daemon::Changes changes, std::string hash);

@@ -61,6 +61,11 @@ bool IndexSet::contains(std::int32_t index) const {
     return next != ranges_.begin() && std::prev(next)->last >= index;
 }
 
+std::int32_t IndexSet::first_absent(std::int32_t index) const {
+    const auto next = std::ranges::upper_bound(ranges_, index, {}, &Range::first);
+    return next != ranges_.begin() && std::prev(next)->last >= index ? std::prev(next)->last + 1 : index;
+}
+
 std::int32_t IndexSet::size() const {
     std::int32_t count = 0;
     for (const Range& range : ranges_) count += range.last - range.first + 1;

@@ -14,6 +14,8 @@ public:
 
     void insert(std::int32_t index);
     bool contains(std::int32_t index) const;
+    /// The lowest index that is not in the set, from `index` on.
+    std::int32_t first_absent(std::int32_t index) const;
     std::int32_t size() const;
     /// Of what both contain. Takes as long as there are ranges, however large they are.
     std::int32_t size_of_common(const IndexSet& other) const;

@@ -45,6 +45,17 @@ TEST(IndexSet, IsNotCountedIndexByIndex) {
     EXPECT_EQ(all.size_of_common(IndexSet::parse("0,2-5,9", 100)), 6);
     EXPECT_EQ(IndexSet::parse("0-3,8-12", 100).size_of_common(IndexSet::parse("2-9,11", 100)), 5);
     EXPECT_EQ(all.size_of_common(IndexSet()), 0);
+    EXPECT_EQ(all.first_absent(0), Most);
+}
+
+TEST(IndexSet, FindsTheLowestIndexThatIsAbsent) {
+    const IndexSet set = IndexSet::parse("0,2-5,9", 100);
+    EXPECT_EQ(set.first_absent(0), 1);
+    EXPECT_EQ(set.first_absent(1), 1);
+    EXPECT_EQ(set.first_absent(2), 6);
+    EXPECT_EQ(set.first_absent(5), 6);
+    EXPECT_EQ(set.first_absent(9), 10);
+    EXPECT_EQ(IndexSet().first_absent(3), 3);
 }
 
 }  // namespace

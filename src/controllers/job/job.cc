@@ -64,9 +64,13 @@ std::vector<std::int32_t> missing_indexes(const Job& job, const std::vector<PodP
         if (const auto index = index_of(job, *pod); index && running) busy.insert(*index);
     }
     std::vector<std::int32_t> missing;
-    for (std::int32_t index = 0; index < job.spec.completions.value_or(0) && static_cast<int>(missing.size()) < count; ++index)
-        if (!busy.contains(index) && !tally.completed_indexes.contains(index) && !tally.failed_indexes.contains(index))
-            missing.push_back(index);
+    for (std::int32_t index = 0; index < job.spec.completions.value_or(0) && static_cast<int>(missing.size()) < count;) {
+        const std::int32_t next = tally.failed_indexes.first_absent(tally.completed_indexes.first_absent(busy.first_absent(index)));
+        if (next == index)
+            missing.push_back(index++);
+        else
+            index = next;
+    }
     return missing;
 }
 

@@ -6,15 +6,19 @@
 
 namespace porthole::scheduler {
 
+namespace {
+
+std::string_view name_of(const std::pair<std::string, std::int64_t>& entry) { return entry.first; }
+
+}  // namespace
+
 std::int64_t Resources::extended_amount(std::string_view name) const {
-    for (const auto& [known, amount] : extended) {
-        if (known == name) return amount;
-    }
-    return 0;
+    const auto place = std::ranges::lower_bound(extended, name, {}, name_of);
+    return place == extended.end() || place->first != name ? 0 : place->second;
 }
 
 std::int64_t& Resources::extended_slot(const std::string& name) {
-    auto place = std::ranges::lower_bound(extended, name, {}, [](const auto& entry) { return std::string_view(entry.first); });
+    auto place = std::ranges::lower_bound(extended, std::string_view(name), {}, name_of);
     if (place == extended.end() || place->first != name) place = extended.insert(place, {name, 0});
     return place->second;
 }
@@ -32,6 +36,7 @@ Resources& Resources::operator-=(const Resources& other) {
     memory -= other.memory;
     ephemeral_storage -= other.ephemeral_storage;
     for (const auto& [name, amount] : other.extended) extended_slot(name) -= amount;
+    if (!other.extended.empty()) std::erase_if(extended, [](const auto& entry) { return entry.second == 0; });
     return *this;
 }
 
@@ -43,6 +48,13 @@ void Resources::raise_to(const Resources& other) {
         std::int64_t& slot = extended_slot(name);
         slot = std::max(slot, amount);
     }
+}
+
+void Resources::add_to_named(const Resources& more) {
+    milli_cpu += more.milli_cpu;
+    memory += more.memory;
+    ephemeral_storage += more.ephemeral_storage;
+    for (auto& [name, amount] : extended) amount += more.extended_amount(name);
 }
 
 void Resources::lower_to(std::int64_t most) {

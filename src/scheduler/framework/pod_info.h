@@ -21,15 +21,19 @@ struct Resources {
     std::int64_t extended_amount(std::string_view name) const;
     std::int64_t& extended_slot(const std::string& name);
     Resources& operator+=(const Resources& other);
+    /// An extended resource of which nothing remains is no longer listed.
     Resources& operator-=(const Resources& other);
     /// For each resource the larger amount.
     void raise_to(const Resources& other);
+    /// As objects::add_to_named().
+    void add_to_named(const Resources& more);
     /// Reduces each amount to at most `most`.
     void lower_to(std::int64_t most);
     bool operator==(const Resources&) const = default;
 };
 
 inline void raise_to(Resources& highest, const Resources& other) { highest.raise_to(other); }
+inline void add_to_named(Resources& amounts, const Resources& more) { amounts.add_to_named(more); }
 
 enum class TaintEffect : std::uint8_t { NoSchedule, PreferNoSchedule, NoExecute };
 

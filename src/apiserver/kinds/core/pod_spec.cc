@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <unordered_set>
 
 #include "apiserver/kinds/core/windows_options.h"
 #include "apiserver/strategy/object_meta.h"
@@ -253,6 +254,18 @@ void validate_gates(const PodSpec& spec, const FieldPath& path, PodSpecIn in, Fi
         errors.forbidden(path / "nodeName", "cannot be set until all schedulingGates have been cleared");
 }
 
+/// The sums of all pods of a node remain small.
+void validate_resource_names(const PodSpec& spec, const FieldPath& path, FieldErrors& errors) {
+    constexpr std::size_t Most = 256;
+    std::unordered_set<std::string_view> names;
+    for (const auto* containers : {&spec.containers, &spec.init_containers})
+        for (const Container& container : *containers)
+            for (const auto* list : {&container.resources.requests, &container.resources.limits})
+                for (const auto& [name, amount] : *list) names.insert(name);
+    if (names.size() > Most)
+        errors.forbidden(path, "the containers of a pod may name " + std::to_string(Most) + " different resources at most");
+}
+
 }  // namespace
 
 bool is_one_of(std::string_view text, std::initializer_list<std::string_view> allowed) {
@@ -285,6 +298,7 @@ void validate_pod_spec(const PodSpec& spec, const FieldPath& path, PodSpecIn in,
     validate_volumes(spec.volumes, path / "volumes", in, errors);
     validate_pod_resource_claims(spec.resource_claims, path / "resourceClaims", errors);
     validate_containers(spec, path, in, errors);
+    validate_resource_names(spec, path / "containers", errors);
     validate_pod_level_resources(spec, path / "resources", errors);
     if (spec.restart_policy.empty())
         errors.required(path / "restartPolicy");
