@@ -301,6 +301,40 @@ TEST(Cel, CompilesWithinTheWorkOfSeveral) {
     EXPECT_FALSE(environment.compile("'a'.matches('\\\\pL{100}')", patterns));
 }
 
+TEST(Cel, FindsTextsWithinTexts) {
+    const Rules rules;
+    struct {
+        const char *expression, *value;
+    } const rows[] = {
+        {"'aabaabaaab'.indexOf('aabaaab')", "3"},
+        {"'aabaabaaab'.indexOf('aab', 1)", "3"},
+        {"'aabaabaaab'.indexOf('aabb')", "-1"},
+        {"'aaaa'.lastIndexOf('aa')", "2"},
+        {"'aaaa'.lastIndexOf('aa', 1)", "1"},
+        {"'abcabc'.lastIndexOf('c', 1)", "-1"},
+        {"'äöäö'.lastIndexOf('äö', 1)", "0"},
+        {"'aaaa'.lastIndexOf('aaaaa')", "-1"},
+        {"'aaaaa'.replace('aa', 'b')", "bba"},
+        {"'aaaaa'.split('aa')", "[, , a]"},
+        {"'aabaaab'.contains('abaaab')", "true"},
+        {"'aabaaab'.contains('abaab')", "false"},
+        {"'a'.contains('')", "true"},
+    };
+    for (const auto& row : rows) {
+        SCOPED_TRACE(row.expression);
+        EXPECT_EQ(rules.text(row.expression), row.value);
+    }
+}
+
+TEST(Cel, SearchesTakeNoProductOfTwoTexts) {
+    const Rules rules;
+    // Each would compare 10^9 pairs of characters.
+    const std::string text = "'" + std::string(60'000, 'a') + "'", half(30'000, 'a');
+    for (const char* call : {"contains", "indexOf", "lastIndexOf", "split"})
+        for (const std::string& wanted : {"'" + half + "b'", "'b" + half + "'"})
+            EXPECT_EQ(rules.text("type(" + text + "." + call + "(" + wanted + ")) != type(0.0)"), "true");
+}
+
 TEST(Cel, BoundsTheTextOfIssues) {
     std::string names = "[x";
     for (int i = 0; i < 5000; ++i) names += ",x" + std::to_string(i % 10);

@@ -6,6 +6,7 @@
 
 #include "cel/library/libraries.h"
 #include "cel/library/string_format.h"
+#include "cel/library/text_search.h"
 #include "cel/library/utf8.h"
 
 namespace porthole::cel::strings_library {
@@ -26,16 +27,14 @@ Value char_at(Arguments a) {
 
 /// The first position at or after `from`; -1 for none.
 std::int64_t find_forward(const Points& text, const Points& wanted, std::int64_t from) {
-    const auto found = std::search(text.begin() + from, text.end(), wanted.begin(), wanted.end());
-    return found == text.end() ? -1 : found - text.begin();
+    const auto found = TextSearch<std::uint32_t>(wanted).first(text, static_cast<std::size_t>(from));
+    return found ? static_cast<std::int64_t>(*found) : -1;
 }
 /// The last position at or before `from`.
 std::int64_t find_backward(const Points& text, const Points& wanted, std::int64_t from) {
-    const auto last = std::min<std::int64_t>(from, static_cast<std::int64_t>(text.size()) - static_cast<std::int64_t>(wanted.size()));
-    if (last < 0) return -1;
-    const auto end = text.begin() + last + static_cast<std::int64_t>(wanted.size());
-    const auto found = std::find_end(text.begin(), end, wanted.begin(), wanted.end());
-    return found == end ? -1 : found - text.begin();
+    const std::size_t end = std::min(static_cast<std::size_t>(from) + wanted.size(), text.size());
+    const auto found = TextSearch<std::uint32_t>(wanted).last(std::span(text).first(end));
+    return found ? static_cast<std::int64_t>(*found) : -1;
 }
 
 template <bool Forward>
@@ -92,12 +91,13 @@ Value replace(Arguments a, Work& work) {
         }
         return Value::string(std::move(result.append(text.substr(at))));
     }
+    const TextSearch<char> search(old);
     for (; left != 0; --left) {
-        const std::size_t found = text.find(old, at);
-        if (found == std::string_view::npos) break;
-        if (!work.make(found - at + by.size())) return {};
-        result.append(text.substr(at, found - at)).append(by);
-        at = found + old.size();
+        const auto found = search.first(text, at);
+        if (!found) break;
+        if (!work.make(*found - at + by.size())) return {};
+        result.append(text.substr(at, *found - at)).append(by);
+        at = *found + old.size();
     }
     return Value::string(std::move(result.append(text.substr(at))));
 }
@@ -120,11 +120,12 @@ Value split(Arguments a, Work& work) {
         }
         return Value::list(std::move(parts));
     }
-    for (;;) {
-        const std::size_t found = is_last() ? std::string_view::npos : text.find(separator, at);
-        if (found == std::string_view::npos) break;
-        add(text.substr(at, found - at));
-        at = found + separator.size();
+    const TextSearch<char> search(separator);
+    while (!is_last()) {
+        const auto found = search.first(text, at);
+        if (!found) break;
+        add(text.substr(at, *found - at));
+        at = *found + separator.size();
     }
     add(text.substr(at));
     return Value::list(std::move(parts));

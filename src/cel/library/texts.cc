@@ -1,5 +1,6 @@
 // Functions of the language on texts, bytes and sizes, and Kubernetes' functions with patterns.
 #include "cel/library/libraries.h"
+#include "cel/library/text_search.h"
 
 namespace porthole::cel::texts_library {
 namespace {
@@ -7,7 +8,10 @@ namespace {
 using Arguments = std::span<const Value>;
 
 Value size(Arguments a) { return Value::integer(static_cast<std::int64_t>(a[0].size().value_or(0))); }
-Value contains(Arguments a) { return Value::boolean(a[0].as_text().contains(a[1].as_text())); }
+Value contains(Arguments a) {
+    const std::string_view text = a[0].as_text(), wanted = a[1].as_text();
+    return Value::boolean(wanted.empty() || TextSearch<char>(wanted).first(text, 0));
+}
 Value starts_with(Arguments a) { return Value::boolean(a[0].as_text().starts_with(a[1].as_text())); }
 Value ends_with(Arguments a) { return Value::boolean(a[0].as_text().ends_with(a[1].as_text())); }
 
