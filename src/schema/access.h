@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "schema/box.h"
@@ -23,6 +24,7 @@ struct Access {
     const void* (*find)(const void* member, const std::string& key) = nullptr;
     void* (*insert)(void* member, std::string&& key) = nullptr;
     void (*clear)(void* member) = nullptr;
+    std::size_t item_size = 0;  ///< bytes of what `emplace`, `append` or `insert` adds, what it points to excepted
 };
 
 template <class Optional>
@@ -33,6 +35,7 @@ inline constexpr Access optional_access{
     },
     .emplace = [](void* member) -> void* { return &static_cast<Optional*>(member)->emplace(); },
     .clear = [](void* member) { static_cast<Optional*>(member)->reset(); },
+    .item_size = sizeof(*std::declval<Optional>()),
 };
 
 template <class Vector>
@@ -41,6 +44,7 @@ inline constexpr Access list_access{
     .get_at = [](const void* member, std::size_t index) -> const void* { return &(*static_cast<const Vector*>(member))[index]; },
     .append = [](void* member) -> void* { return &static_cast<Vector*>(member)->emplace_back(); },
     .clear = [](void* member) { static_cast<Vector*>(member)->clear(); },
+    .item_size = sizeof(typename Vector::value_type),
 };
 
 template <class Map>
@@ -59,6 +63,7 @@ inline constexpr Access map_access{
     },
     .insert = [](void* member, std::string&& key) -> void* { return &(*static_cast<Map*>(member))[std::move(key)]; },
     .clear = [](void* member) { static_cast<Map*>(member)->clear(); },
+    .item_size = sizeof(typename Map::value_type),
 };
 
 /// For `Type::create` and `Type::destroy`.

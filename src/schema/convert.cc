@@ -6,6 +6,7 @@
 #include "schema/access.h"
 #include "schema/compare.h"
 #include "schema/convert_member.h"
+#include "schema/decode_budget.h"
 #include "schema/path_step.h"
 #include "schema/scalar.h"
 #include "schema/scalars.h"
@@ -95,16 +96,22 @@ public:
         if (field.is_list()) {
             if (!value.is_array()) return type_error(value, owner.name, step.go_text(), field, false);
             field.access->clear(memory);
-            for (const Value& item : value.as_array()) TRY_VOID(read_element(owner, field, field.access->append(memory), item, step));
+            for (const Value& item : value.as_array()) {
+                TRY_VOID(budget_.take(*field.access));
+                TRY_VOID(read_element(owner, field, field.access->append(memory), item, step));
+            }
             return {};
         }
         if (field.is_map()) {
             if (!value.is_object()) return type_error(value, owner.name, step.go_text(), field, false);
             field.access->clear(memory);
-            for (const Member& entry : value.as_object())
+            for (const Member& entry : value.as_object()) {
+                TRY_VOID(budget_.take(*field.access));
                 TRY_VOID(read_element(owner, field, field.access->insert(memory, std::string(entry.key)), entry.value, step));
+            }
             return {};
         }
+        if (field.access) TRY_VOID(budget_.take(*field.access));
         return read_element(owner, field, field.access ? field.access->emplace(memory) : memory, value, step);
     }
 
@@ -133,6 +140,8 @@ private:
         }
         return {};
     }
+
+    DecodeBudget budget_;
 };
 
 }  // namespace

@@ -56,6 +56,20 @@ TEST(Decoding, TellsOfAHundredFindingsAndCutsTheirPaths) {
     }
 }
 
+TEST(Decoding, RefusesWhatTakesFarMoreMemoryThanItsText) {
+    const auto pod_of = [](const char* head, std::size_t containers) {
+        std::string text = std::string(head) + R"("spec":{"containers":[{})";
+        for (std::size_t i = 1; i < containers; ++i) text += ",{}";
+        return decode_object(kind("v1", "Pod"), text + "]}}", FieldValidation::Ignore);
+    };
+    for (const char* head : {R"({"apiVersion":"v1","kind":"Pod",)", "{"}) {
+        EXPECT_TRUE(pod_of(head, 50'000));
+        const auto refused = pod_of(head, 1'000'000);
+        ASSERT_FALSE(refused);
+        EXPECT_TRUE(refused.error().message.ends_with("the object takes too much memory")) << refused.error().message;
+    }
+}
+
 TEST(Decoding, TellsWrongTypesInGosWords) {
     const std::string start = "Deployment in version \"v1\" cannot be handled as a Deployment: ";
     struct {

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "schema/access.h"
+#include "schema/decode_budget.h"
 #include "schema/findings.h"
 #include "schema/json/json.h"
 #include "schema/json/json_errors.h"
@@ -38,7 +39,8 @@ public:
     static constexpr std::size_t max_key_size = static_cast<std::size_t>(-1);
     static constexpr std::size_t max_string_size = static_cast<std::size_t>(-1);
 
-    StructBuilder(const Type& type, void* object, StructFindings* findings) : object_(object), findings_(findings) {
+    StructBuilder(const Type& type, void* object, StructFindings* findings, std::size_t size)
+        : object_(object), findings_(findings), budget_(size) {
         root_.form = Form::Struct;
         root_.type = &type;
     }
@@ -176,6 +178,7 @@ private:
             slot = {level.current, static_cast<char*>(level.memory) + level.current->offset, !level.current->is_single()};
             return true;
         }
+        if (!take(*level.field->access)) return false;
         void* element = level.kind == Kind::List ? level.field->access->append(level.memory)
                                                  : level.field->access->insert(level.memory, std::string(level.name));
         slot = {level.field, element, false};
@@ -184,9 +187,16 @@ private:
     }
 
     /// An optional member gets its value when one comes.
-    static void* storage(const Slot& slot) {
+    void* storage(const Slot& slot) {
         const bool optional = slot.field->is_single() && slot.field->access;
-        return optional ? slot.field->access->emplace(slot.memory) : slot.memory;
+        if (!optional) return slot.memory;
+        take(*slot.field->access);
+        return slot.field->access->emplace(slot.memory);
+    }
+
+    bool take(const Access& access) {
+        if (auto taken = budget_.take(access); !taken) error_ = std::move(taken).error();
+        return !error_;
     }
 
     bool begin(bool array, json::error_code& code) {
@@ -347,6 +357,7 @@ private:
     bool opaque_first_ = true;
     std::string opaque_;
     Value* opaque_target_ = nullptr;
+    DecodeBudget budget_;
     std::optional<Error> error_;
     bool needs_tree_ = false;
 };
@@ -357,7 +368,7 @@ Result<StructParse> parse_json_struct(const Type& type, void* object, std::strin
     if (type.is(Type::Alternatives)) return StructParse::NeedsTree;
     json::parse_options options;
     options.max_depth = JsonLimits().depth;
-    json::basic_parser<StructBuilder> parser(options, type, object, findings);
+    json::basic_parser<StructBuilder> parser(options, type, object, findings, text.size());
     json::error_code code;
     const std::size_t used = parser.write_some(false, text.data(), text.size(), code);
     if (parser.handler().needs_tree()) return StructParse::NeedsTree;

@@ -7,6 +7,7 @@
 #include "base/values/int_or_string.h"
 #include "base/values/quantity.h"
 #include "schema/access.h"
+#include "schema/decode_budget.h"
 #include "schema/json/json.h"
 #include "schema/protobuf/protobuf.h"
 #include "schema/scalar.h"
@@ -35,7 +36,7 @@ std::string_view text_of(Reader& reader) {
 /// field's is checked first; truncated input makes it throw, which decode_protobuf turns into an error.
 class Decoder {
 public:
-    Decoder(const Registry* registry, int envelopes) : registry_(registry), envelopes_(envelopes) {}
+    Decoder(const Registry* registry, int envelopes, std::size_t size) : registry_(registry), envelopes_(envelopes), budget_(size) {}
 
     Result<void> structure(const Type& type, void* object, Reader reader, int depth) {
         if (depth > DeepestMessage) return malformed("nested too deeply");
@@ -83,6 +84,7 @@ private:
     Result<void> member_of(const Field& field, void* memory, Reader& reader, int depth) {
         if (field.is_map()) return map_entry(field, memory, reader, depth);
         if (field.is_list()) return list_element(field, memory, reader, depth);
+        if (field.access) TRY_VOID(budget_.take(*field.access));
         return element(field, field.access ? field.access->emplace(memory) : memory, reader, depth);
     }
 
@@ -90,6 +92,7 @@ private:
         if (field.is(Field::WrappedList)) return wrapped(field, memory, reader, depth);
         const bool number = wants_varint(field.form) || field.form == Form::Double;
         if (number && is_message(reader)) return packed(field, memory, reader);
+        TRY_VOID(budget_.take(*field.access));
         return element(field, field.access->append(memory), reader, depth);
     }
 
@@ -101,6 +104,7 @@ private:
                 items.skip();
                 continue;
             }
+            TRY_VOID(budget_.take(*field.access));
             TRY_VOID(element(field, field.access->append(memory), items, depth + 1));
         }
         return {};
@@ -140,6 +144,7 @@ private:
                 entry.skip();
             }
         }
+        TRY_VOID(budget_.take(*field.access));
         void* value = field.access->insert(memory, std::move(key));
         return has_value ? element(field, value, value_reader, depth + 1) : Result<void>();
     }
@@ -261,6 +266,7 @@ private:
 
     const Registry* registry_;
     int envelopes_;  ///< around what is read
+    DecodeBudget budget_;
 };
 
 Result<Envelope> read_envelope(Reader reader) {
@@ -304,7 +310,7 @@ const Kind* find_enveloped_kind(const Registry& registry, const Envelope& envelo
 
 Result<void> decode_message(const Type& type, void* object, std::string_view bytes, const Registry* registry, int envelopes) {
     try {
-        return Decoder(registry, envelopes).structure(type, object, Reader(bytes.data(), bytes.size()), 0);
+        return Decoder(registry, envelopes, bytes.size()).structure(type, object, Reader(bytes.data(), bytes.size()), 0);
     } catch (const protozero::exception& error) {
         return malformed(error.what());
     }
