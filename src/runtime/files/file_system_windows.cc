@@ -63,6 +63,13 @@ constexpr DWORD SocketTag = 0x80000023;  // IO_REPARSE_TAG_AF_UNIX, which is not
 
 bool is_link_tag(DWORD tag) { return tag == IO_REPARSE_TAG_SYMLINK || tag == IO_REPARSE_TAG_MOUNT_POINT; }
 
+FileType linux_type(std::uint32_t type) {
+    return type == wine_links::Link              ? FileType::Symlink
+           : type == wine_links::Pipe            ? FileType::Pipe
+           : type == wine_links::CharacterDevice ? FileType::CharacterDevice
+                                                 : FileType::BlockDevice;
+}
+
 /// Modes are Windows' own: what is not read-only may be written and run by whom its access list names.
 std::uint32_t mode_of(DWORD attributes) {
     const std::uint32_t all = attributes & FILE_ATTRIBUTE_DIRECTORY ? 0777 : 0666;
@@ -125,6 +132,23 @@ public:
     Result<std::string> read_at(const std::string& path, std::uint64_t offset, std::size_t count) override {
         const Handle file = open_for(path, GENERIC_READ, OPEN_EXISTING, FILE_ATTRIBUTE_NORMAL);
         if (!file) return file_error("open", path);
+        return read_open(file, path, offset, count);
+    }
+
+    /// Links are followed, so the file that was opened has to be the one that the path names afterwards.
+    Result<std::string> read_untrusted(const std::string& path, std::uint64_t offset, std::size_t count) override {
+        TRY(FileStatus named, link_status(path));
+        if (!named.is_regular()) return Error(Reason::Forbidden, path + " is not a regular file");
+        const Handle file = open_for(path, GENERIC_READ, OPEN_EXISTING, FILE_ATTRIBUTE_NORMAL);
+        if (!file) return file_error("open", path);
+        TRY(const FileStatus opened, status_of(file, path, false));
+        TRY(named, link_status(path));
+        if (!named.is_regular() || opened.inode != named.inode || opened.device != named.device)
+            return Error(Reason::Forbidden, path + " is not a regular file");
+        return read_open(file, path, offset, count);
+    }
+
+    static Result<std::string> read_open(const Handle& file, const std::string& path, std::uint64_t offset, std::size_t count) {
         LARGE_INTEGER start;
         start.QuadPart = static_cast<LONGLONG>(offset);
         if (!SetFilePointerEx(file.get(), start, nullptr, FILE_BEGIN)) return file_error("read", path);
@@ -195,7 +219,7 @@ public:
     Result<void> remove(const std::string& path) override {
         const std::wstring native = native_path(path);
         if (wine_links::status(native)) {
-            if (!wine_links::remove(native)) return Error(Reason::Io, "remove " + path + ": Linux does not remove the link");
+            if (!wine_links::remove(native)) return Error(Reason::Io, "remove " + path + ": Linux does not remove it");
             return {};
         }
         const DWORD attributes = GetFileAttributesW(native.c_str());
@@ -270,10 +294,10 @@ public:
     }
 
     Result<FileStatus> link_status(const std::string& path) override {
-        if (const auto link = wine_links::status(native_path(path))) {
-            FileStatus status{.type = FileType::Symlink, .mode = 0777};
-            status.device = link->device;
-            status.inode = link->inode;
+        if (const auto found = wine_links::status(native_path(path))) {
+            FileStatus status{.type = linux_type(found->type), .mode = 0777};
+            status.device = found->device;
+            status.inode = found->inode;
             return status;
         }
         const Handle file = open_for(path, FILE_READ_ATTRIBUTES, OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS | FILE_FLAG_OPEN_REPARSE_POINT);

@@ -7,6 +7,8 @@
 #include "base/wide_windows.h"
 #include "runtime/files/file_owners_windows.h"
 #include "runtime/files/file_system.h"
+#include "runtime/files/file_system_windows.h"
+#include "runtime/files/wine_links_windows.h"
 
 namespace porthole {
 namespace {
@@ -29,6 +31,24 @@ TEST_F(WindowsFileSystemTest, WritesReadsListsAndRemoves) {
     EXPECT_EQ(files->status(path)->type, FileType::Regular);
     ASSERT_TRUE(files->remove(path));
     EXPECT_EQ(files->read(path).error().reason, Reason::NotFound);
+}
+
+TEST_F(WindowsFileSystemTest, ReadsWhatContainersWroteOnlyFromRegularFiles) {
+    const std::string message = join_path(folder, "message"), below = join_path(folder, "below");
+    ASSERT_TRUE(files->write(message, "all is well", 0644));
+    ASSERT_TRUE(files->create_directories(below, 0755));
+    EXPECT_EQ(files->read_untrusted(message, 4, 100).value(), "is well");
+    EXPECT_EQ(files->read_untrusted(below, 0, 100).error().reason, Reason::Forbidden);
+    EXPECT_EQ(files->read_untrusted(join_path(folder, "nothing"), 0, 100).error().reason, Reason::NotFound);
+
+    const std::string linux_folder = wine_links::linux_path(windows_files::native_path(folder));
+    if (linux_folder.empty()) return;  // on Windows itself
+    constexpr long long Symlink = 88, Mknod = 133, Fifo = 0010600;
+    const std::string target = linux_folder + "/message", link = linux_folder + "/link", pipe = linux_folder + "/pipe";
+    ASSERT_EQ(wine_links::linux_call(Symlink, wine_links::word(target.c_str()), wine_links::word(link.c_str()), 0, 0), 0);
+    ASSERT_EQ(wine_links::linux_call(Mknod, wine_links::word(pipe.c_str()), Fifo, 0, 0), 0);
+    EXPECT_EQ(files->read_untrusted(join_path(folder, "link"), 0, 100).error().reason, Reason::Forbidden);
+    EXPECT_EQ(files->read_untrusted(join_path(folder, "pipe"), 0, 100).error().reason, Reason::Forbidden);
 }
 
 TEST_F(WindowsFileSystemTest, RenamesOverWhatIsThere) {

@@ -6,8 +6,9 @@
 #include <optional>
 #include <string>
 
-/// Detects Linux links, which Wine 8 shows as their targets: it would list and delete the files behind them. No Windows function reports
-/// them, so these functions make Linux system calls. On Windows itself there are none.
+/// Detects Linux links, which Wine 8 shows as their targets: it would list and delete the files behind them; and Linux pipes and devices,
+/// which it shows as files and does not delete. No Windows function reports them, so these functions make Linux system calls. On Windows
+/// itself there are none.
 namespace porthole::wine_links {
 
 /// The Linux path; "" on Windows, and for a drive, whose own name is a link of Wine's.
@@ -39,23 +40,26 @@ inline long long word(const void*) { return 0; }
 
 constexpr long long Here = -100;  // AT_FDCWD; the paths are absolute
 
-/// Identifies a link.
-struct Link {
+/// Identifies a link, pipe or device.
+struct Found {
     std::uint64_t device = 0, inode = 0;
+    std::uint32_t type = 0;  ///< one of the following: bits of Linux' mode
 };
+constexpr std::uint32_t Link = 0120000, Pipe = 0010000, CharacterDevice = 0020000, BlockDevice = 0060000;
 
-/// nullopt for anything that is not a link.
-inline std::optional<Link> status(const std::wstring& path) {
+/// nullopt for anything but a link, a pipe or a device.
+inline std::optional<Found> status(const std::wstring& path) {
     constexpr long long NewFstatat = 262, NoFollow = 0x100;
-    constexpr std::uint32_t TypeBits = 0170000, LinkType = 0120000;
+    constexpr std::uint32_t TypeBits = 0170000;
     const std::string name = linux_path(path);
     std::uint64_t found[18] = {};  // Linux' struct stat: device, inode, links, mode and owner, ...
     if (name.empty() || linux_call(NewFstatat, Here, word(name.c_str()), word(found), NoFollow) != 0) return std::nullopt;
-    if ((static_cast<std::uint32_t>(found[3]) & TypeBits) != LinkType) return std::nullopt;
-    return Link{found[0], found[1]};
+    const std::uint32_t type = static_cast<std::uint32_t>(found[3]) & TypeBits;
+    if (type != Link && type != Pipe && type != CharacterDevice && type != BlockDevice) return std::nullopt;
+    return Found{found[0], found[1], type};
 }
 
-/// Removes what status() reported as a link, never a directory.
+/// Removes what status() reported, never a directory.
 inline bool remove(const std::wstring& path) {
     constexpr long long Unlinkat = 263;
     const std::string name = linux_path(path);
