@@ -64,12 +64,14 @@ class FakeNft final : public net::NftExecutor {
 public:
     Task<> run(std::string commands) override {
         texts.push_back(std::move(commands));
+        if (meanwhile) co_return co_await meanwhile();
         co_return {};
     }
     Task<> change(std::string, std::vector<net::NftChange>) override { co_return {}; }
     Task<net::NftTable> read(std::string, std::vector<std::string>) override { co_return net::NftTable(); }
     std::optional<std::uint32_t> generation() override { return std::nullopt; }
     std::vector<std::string> texts;
+    std::function<Task<>()> meanwhile;  ///< what happens while commands run
 };
 
 core::Node api_node(const std::string& name, const std::string& address, const std::string& range) {
@@ -169,6 +171,22 @@ TEST(NodeNetwork, ConfiguresPodsOnceTheNodeHasARange) {
     EXPECT_NE(configuration.find("\"mtu\": 1400"), std::string::npos);
     ASSERT_EQ(world.nft.texts.size(), 1u);
     EXPECT_NE(world.nft.texts[0].find("elements = { 10.244.1.0/24 }"), std::string::npos);
+}
+
+TEST(NodeNetwork, BearsThatTheNodeIsDeletedWhilePodsAreConfigured) {
+    NetworkWorld world;
+    world.nft.meanwhile = [&]() -> Task<> {
+        world.api.erase<core::Node>({"", "n1"});
+        return world.loop.sleep(1s);
+    };
+    world.api.put(api_node("n1", "192.168.0.1", "10.244.1.0/24"));
+    world.loop.advance(5s);
+    EXPECT_EQ(world.nft.texts.size(), 1u);
+    world.nft.meanwhile = nullptr;
+    world.api.put(api_node("n1", "192.168.0.1", "10.244.2.0/24"));
+    world.loop.advance(5s);
+    EXPECT_TRUE(world.network.ready());
+    EXPECT_NE(world.files.read("/cni/10-porthole.conflist").value().find("\"subnet\": \"10.244.2.0/24\""), std::string::npos);
 }
 
 // NET-06, NET-16

@@ -197,7 +197,6 @@ TEST_F(PlannerTest, StartsAgainFromTheOldStateAfterAFailure) {
     EXPECT_EQ(planner.change(kept, after, wanted).text(), first);
 }
 
-// What documents say must never become commands.
 TEST_F(PlannerTest, PlansEndpointsAgainWhenTheirNetworkGetsSubnets) {
     auto document = network("n", "Internal", "10.9.0.0/24", "10.9.0.1");
     const auto ipams = std::exchange(document.ipams, {});
@@ -211,6 +210,25 @@ TEST_F(PlannerTest, PlansEndpointsAgainWhenTheirNetworkGetsSubnets) {
     EXPECT_NE(plan().text(), "");
 }
 
+TEST_F(PlannerTest, CountsSetsThatContainEachOtherOnce) {
+    auto document = network("cbr0", "L2Bridge", "10.244.1.0/24", "10.244.1.1");
+    std::string all = "addresses";
+    for (int i = 0; i < 40; ++i) all += fmt::format(",set{}", i);
+    const auto add_set = [&](const std::string& id, const char* type, const std::string& values) {
+        hcn::SetPolicySettings set;
+        set.id = id;
+        set.policy_type = type;
+        set.values = values;
+        document.policies.push_back(make_policy("SetPolicy", set));
+    };
+    add_set("addresses", hcn::SetPolicyType::Ipset, "10.244.2.0/24");
+    for (int i = 0; i < 40; ++i) add_set(fmt::format("set{}", i), hcn::SetPolicyType::Nestedipset, all);
+    put(document);
+    put(endpoint("web", "cbr0", "10.244.1.5", "", {acl("Allow", "In", 200, "set0", "8080")}), "pod");
+    EXPECT_NE(plan().text().find("10.244.2.0/24"), std::string::npos);
+}
+
+// What documents say must never become commands.
 TEST_F(PlannerTest, LeavesOutWhatIsNoAddress) {
     const std::string bad = "10.0.0.1 }; delete table ip x; #";
     put(network("cbr0", "L2Bridge", bad, bad));
