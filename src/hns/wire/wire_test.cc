@@ -110,6 +110,25 @@ TEST_F(WireTest, ForgetsAListenerThatHasGone) {
     EXPECT_TRUE(server_scope_.empty());
 }
 
+TEST_F(WireTest, EndsTheConnectionOfAListenerThatDoesNotRead) {
+    serve_emulator();
+    FrameStream frames(get(connect()));
+    ASSERT_TRUE(run(frames.write(write_token("secret"))));
+    ASSERT_TRUE(run(frames.write(write_request({.call = "Subscribe"}))));
+    WireHns hns = client_with("secret");
+    constexpr int Changes = 2000;
+    for (int i = 0; i < Changes; ++i) {
+        const auto id = get(Client(hns).create(hcn::HostComputeNamespace())).id;
+        ASSERT_TRUE(run(hns.remove(ObjectKind::Namespace, id)));
+    }
+    int heard = 0;
+    for (bool open = true; open && heard < 2 * Changes; ++heard) {
+        const auto frame = run(frames.read());
+        open = frame && *frame;
+    }
+    EXPECT_LT(heard, 2 * Changes) << "of which it was not told";
+}
+
 TEST_F(WireTest, RefusesUnknownCallsAndBadControlRequests) {
     serve_emulator();
     WireHns hns = client_with("secret");
