@@ -7,6 +7,7 @@ taken out of the module into the program.
 """
 
 import argparse
+import json
 import os
 import pathlib
 import re
@@ -30,7 +31,8 @@ def go(*words, folder, capture=False, **variables):
 
 
 def module_folder(name, folder):
-    return pathlib.Path(go("list", "-mod=mod", "-m", "-f", "{{.Dir}}", name, folder=folder, capture=True))
+    # `go list` names no folder of a module that is not downloaded yet.
+    return pathlib.Path(json.loads(go("mod", "download", "-json", name, folder=folder, capture=True))["Dir"])
 
 
 def marked_packages(folder):
