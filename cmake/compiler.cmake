@@ -34,6 +34,7 @@ if(CCACHE_PROGRAM)
 endif()
 
 set(PORTHOLE_SANITIZE "" CACHE STRING "sanitizers to build with, as in -fsanitize=")
+set(PORTHOLE_PROFILE "" CACHE FILEPATH "counts of what runs under load, if the file is there: ./run profile makes it")
 option(PORTHOLE_WERROR "treat warnings as errors" ON)
 
 add_library(porthole_flags INTERFACE)
@@ -47,6 +48,11 @@ if(WIN32)
   # Wine maps only sections that are at a page of their file; others it reads into each process, 11 MB at every call of a CNI plugin.
   target_link_options(porthole_flags INTERFACE -Wl,--file-alignment=4096)
   add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-include ${CMAKE_SOURCE_DIR}/cmake/windows/prelude.h>")
+endif()
+if(EXISTS "${PORTHOLE_PROFILE}")
+  # Names of functions in unnamed namespaces have the name of their file, without its folder, which differs between the two builds.
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-fprofile-use=${PORTHOLE_PROFILE} -mllvm -static-func-full-module-prefix=false>"
+                      -Wno-profile-instr-out-of-date -Wno-profile-instr-unprofiled -Wno-backend-plugin)
 endif()
 if(PORTHOLE_SANITIZE)
   add_compile_options(-fsanitize=${PORTHOLE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)

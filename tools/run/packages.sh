@@ -49,6 +49,9 @@ e2fsprogs mkfs.ext4"
 SERVERS_PACKAGES="
 etcd-server etcd"
 SANITIZER_PACKAGES="libclang-rt-19-dev"
+PROFILE_PACKAGES="
+libclang-rt-19-dev
+llvm-19 llvm-profdata-19"
 TEST_PACKAGES="
 util-linux nsenter
 iputils-ping ping
