@@ -5,7 +5,7 @@ import os
 import pathlib
 import re
 
-from harness import control_groups, eventually, processes_naming, run
+from harness import NEWEST_CLIENT, control_groups, eventually, processes_naming, run
 
 CGROUPS = pathlib.Path("/sys/fs/cgroup")
 STORED = re.compile(r'^apiserver_storage_objects\{resource="([^"]+)"\} (\d+)', re.MULTILINE)
@@ -66,14 +66,14 @@ def shared_network(cluster):
 
 def stored_objects(cluster):
     """Objects by resource."""
-    metrics = cluster.kubectl("new", "get", "--raw", "/metrics").stdout
+    metrics = cluster.kubectl(NEWEST_CLIENT, "get", "--raw", "/metrics").stdout
     return {f"stored {resource}": int(number) for resource, number in STORED.findall(metrics) if resource not in COMES_AND_GOES}
 
 
 def everything(cluster):
     """Of every node, "name: what"."""
     counts = {**shared_network(cluster), **stored_objects(cluster)}
-    for node in json.loads(cluster.kubectl("new", "get", "nodes", "-o", "json").stdout)["items"]:
+    for node in json.loads(cluster.kubectl(NEWEST_CLIENT, "get", "nodes", "-o", "json").stdout)["items"]:
         name, system = node["metadata"]["name"], node["metadata"]["labels"]["kubernetes.io/os"]
         of_node = windows_host if system == "windows" else linux_node
         counts.update({f"{name}: {what}": number for what, number in of_node(cluster, name).items()})
