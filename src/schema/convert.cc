@@ -75,6 +75,8 @@ Value alternatives_to_value(const Type& type, const void* object) {
 
 class StructReader {
 public:
+    explicit StructReader(DecodeBudget budget = DecodeBudget()) : budget_(budget) {}
+
     Result<void> read(const Type& type, void* object, const Value& value, const PathStep& here) {
         for (const Member& entry : value.as_object()) {
             const Field* field = type.find_field(entry.key);
@@ -170,13 +172,19 @@ Value to_value(const Kind& kind, const void* object) {
     return members;
 }
 
-Result<void> from_value(const Type& type, void* object, const Value& value) {
+namespace {
+
+Result<void> read_within(DecodeBudget budget, const Type& type, void* object, const Value& value) {
     Field root;
     root.form = Form::Struct;
     root.type = &type;
     if (!value.is_object() && !type.is(Type::Alternatives)) return type_error(value, "", "", root, true);
-    return StructReader().read_struct(type, root, object, value, PathStep());
+    return StructReader(budget).read_struct(type, root, object, value, PathStep());
 }
+
+}  // namespace
+
+Result<void> from_value(const Type& type, void* object, const Value& value) { return read_within(DecodeBudget(), type, object, value); }
 
 Result<void> member_from_value(const Type& owner, const Field& field, void* memory, const Value& value) {
     return StructReader().read_member(owner, field, memory, value, PathStep());
@@ -184,7 +192,7 @@ Result<void> member_from_value(const Type& owner, const Field& field, void* memo
 
 Result<Value> canonical(const Type& type, const Value& value) {
     Instance instance(type);
-    TRY_VOID(from_value(type, instance.get(), value));
+    TRY_VOID(read_within(DecodeBudget(DecodeBudget::OfRequest), type, instance.get(), value));
     Object members;
     for (const char* name : {"apiVersion", "kind"})
         if (const Value* found = value.find(name)) members.append(name, *found);

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstddef>
+#include <cstdint>
 
 #include "base/result.h"
 #include "schema/access.h"
@@ -7,13 +8,14 @@
 namespace porthole::schema {
 
 /// How much memory the elements, entries and optional members of one decoded object may take, without the texts in them. A list element of
-/// two bytes can be a struct of a kilobyte, so that a request of 3 MB would take gigabytes.
+/// two bytes can be a struct of a kilobyte, so that a request of 3 MB would take gigabytes. What a request may bring is bounded, and what
+/// is stored or inside the process is not: it has to be readable.
 class DecodeBudget {
 public:
-    /// Of an object that is read from so many bytes.
-    explicit DecodeBudget(std::size_t encoded) : left_(Base + PerByte * encoded) {}
-    /// Of one that is read from a tree of values.
-    DecodeBudget() : left_(OfTree) {}
+    static constexpr std::size_t OfRequest = 256 << 20;
+
+    DecodeBudget() = default;  ///< without a bound
+    explicit DecodeBudget(std::size_t most) : left_(most) {}
 
     /// What is about to be added to a member. Error: BadRequest.
     Result<void> take(const Access& access) {
@@ -23,8 +25,7 @@ public:
     }
 
 private:
-    static constexpr std::size_t Base = 32 << 20, PerByte = 32, OfTree = 256 << 20;
-    std::size_t left_;
+    std::size_t left_ = SIZE_MAX;
 };
 
 }  // namespace porthole::schema

@@ -39,8 +39,8 @@ public:
     static constexpr std::size_t max_key_size = static_cast<std::size_t>(-1);
     static constexpr std::size_t max_string_size = static_cast<std::size_t>(-1);
 
-    StructBuilder(const Type& type, void* object, StructFindings* findings, std::size_t size)
-        : object_(object), findings_(findings), budget_(size) {
+    StructBuilder(const Type& type, void* object, StructFindings* findings)
+        : object_(object), findings_(findings), budget_(findings ? DecodeBudget(DecodeBudget::OfRequest) : DecodeBudget()) {
         root_.form = Form::Struct;
         root_.type = &type;
     }
@@ -368,7 +368,7 @@ Result<StructParse> parse_json_struct(const Type& type, void* object, std::strin
     if (type.is(Type::Alternatives)) return StructParse::NeedsTree;
     json::parse_options options;
     options.max_depth = JsonLimits().depth;
-    json::basic_parser<StructBuilder> parser(options, type, object, findings, text.size());
+    json::basic_parser<StructBuilder> parser(options, type, object, findings);
     json::error_code code;
     const std::size_t used = parser.write_some(false, text.data(), text.size(), code);
     if (parser.handler().needs_tree()) return StructParse::NeedsTree;

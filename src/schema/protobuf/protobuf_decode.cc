@@ -36,7 +36,7 @@ std::string_view text_of(Reader& reader) {
 /// field's is checked first; truncated input makes it throw, which decode_protobuf turns into an error.
 class Decoder {
 public:
-    Decoder(const Registry* registry, int envelopes, std::size_t size) : registry_(registry), envelopes_(envelopes), budget_(size) {}
+    Decoder(const Registry* registry, int envelopes, DecodeBudget budget) : registry_(registry), envelopes_(envelopes), budget_(budget) {}
 
     Result<void> structure(const Type& type, void* object, Reader reader, int depth) {
         if (depth > DeepestMessage) return malformed("nested too deeply");
@@ -308,9 +308,10 @@ const Kind* find_enveloped_kind(const Registry& registry, const Envelope& envelo
                                                                                                                              : nullptr;
 }
 
-Result<void> decode_message(const Type& type, void* object, std::string_view bytes, const Registry* registry, int envelopes) {
+Result<void> decode_message(const Type& type, void* object, std::string_view bytes, const Registry* registry, int envelopes,
+                            DecodeBudget budget) {
     try {
-        return Decoder(registry, envelopes, bytes.size()).structure(type, object, Reader(bytes.data(), bytes.size()), 0);
+        return Decoder(registry, envelopes, budget).structure(type, object, Reader(bytes.data(), bytes.size()), 0);
     } catch (const protozero::exception& error) {
         return malformed(error.what());
     }
@@ -324,7 +325,7 @@ Result<Value> open_object(const Registry& registry, std::string_view bytes, int 
         return Error(Reason::BadRequest, "no kind \"" + envelope.kind + "\" is registered for version \"" + envelope.api_version + "\"");
     }
     Instance instance(*kind->type);
-    TRY_VOID(decode_message(*kind->type, instance.get(), envelope.raw, &registry, envelopes + 1));
+    TRY_VOID(decode_message(*kind->type, instance.get(), envelope.raw, &registry, envelopes + 1, DecodeBudget(DecodeBudget::OfRequest)));
     Value value = to_value(*kind, instance.get());
     value["apiVersion"] = envelope.api_version;
     return value;
@@ -333,7 +334,7 @@ Result<Value> open_object(const Registry& registry, std::string_view bytes, int 
 }  // namespace
 
 Result<void> decode_protobuf(const Type& type, void* object, std::string_view bytes, const Registry* registry) {
-    return decode_message(type, object, bytes, registry, 0);
+    return decode_message(type, object, bytes, registry, 0, DecodeBudget());
 }
 
 Result<Envelope> open_envelope(std::string_view bytes) {

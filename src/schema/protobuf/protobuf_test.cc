@@ -112,10 +112,10 @@ TEST(Protobuf, RefusesWhatTakesFarMoreMemoryThanItsBytes) {
         for (std::size_t i = 0; i < containers; ++i) spec += std::string("\x12\x00", 2);
         std::string out = "\x12";
         for (std::size_t rest = spec.size(); rest > 0; rest >>= 7) out += static_cast<char>((rest & 0x7f) | (rest > 0x7f ? 0x80 : 0));
-        return out + spec;
+        return seal_envelope("v1", "Pod", out + spec);
     };
-    EXPECT_EQ(decode_protobuf<core::Pod>(pod_of(50'000))->spec.containers.size(), 50'000u);
-    const auto refused = decode_protobuf<core::Pod>(pod_of(1'500'000));
+    EXPECT_TRUE(decode_enveloped(api::registry(), pod_of(50'000)));
+    const auto refused = decode_enveloped(api::registry(), pod_of(1'500'000));
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().message, "the object takes too much memory");
 }
