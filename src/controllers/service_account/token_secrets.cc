@@ -57,7 +57,8 @@ Task<std::shared_ptr<const ServiceAccount>> TokenSecretController::account_of(co
 Task<> TokenSecretController::unlist(client::NamespacedName secret) {
     const auto gone = gone_.find(secret);
     if (gone == gone_.end()) co_return {};
-    CO_TRY(const auto account, co_await account_of(*gone->second));
+    const auto last_seen = gone->second;  // another of that name may be deleted meanwhile
+    CO_TRY(const auto account, co_await account_of(*last_seen));
     if (!account) co_return {};
     ServiceAccount freed = *account;
     if (std::erase_if(freed.secrets, [&](const auto& one) { return one.name == secret.name; }) == 0) co_return {};
