@@ -157,7 +157,7 @@ public:
         auto answer = read(call, review, called.outcome);
         if (!answer) co_return failed(call, attributes, answer.error(), std::move(counted), annotation);
         for (std::string& warning : answer->warnings) attributes.warnings.push_back(std::move(warning));
-        for (const auto& [key, value] : answer->audit_annotations) attributes.audit_annotations.insert_or_assign(key, value);
+        for (const auto& [key, value] : answer->audit_annotations) attributes.audit_annotations.emplace(key, value);
         if (!answer->allowed) {
             // A Conflict without a name means that another write came first, and would be tried again.
             if (answer->denial.reason == Reason::Conflict && answer->denial.details->name.empty())

@@ -11,6 +11,7 @@ namespace {
 constexpr int Attempts = 5;
 constexpr double BackoffFactor = 1.5, Jitter = 0.2;
 constexpr Duration SendLimit = std::chrono::seconds(30);
+constexpr std::size_t BatchBytes = 1 << 20;  ///< a batch is sent as soon as it has as many, or the events that it may have
 
 }  // namespace
 
@@ -31,15 +32,17 @@ void AuditWebhook::add(const std::string& event) {
     bytes_ += event.size();
     waiting_.push_back(event);
     arrived_.set();
-    if (waiting_.size() >= options_.batch_max_size) full_.set();
+    if (fills_a_batch()) full_.set();
 }
+
+bool AuditWebhook::fills_a_batch() const { return waiting_.size() >= options_.batch_max_size || bytes_ >= BatchBytes; }
 
 Task<> AuditWebhook::wait_for_batch() {
     if (waiting_.empty()) {
         arrived_.reset();
         CO_TRY_VOID(co_await arrived_.wait());
     }
-    if (waiting_.size() >= options_.batch_max_size) co_return {};
+    if (fills_a_batch()) co_return {};
     full_.reset();
     const Result<void> full = co_await with_timeout(full_.wait(), options_.batch_max_wait, "waiting for a batch");
     if (!full && full.error().reason != Reason::Timeout) co_return full.error();
@@ -47,10 +50,9 @@ Task<> AuditWebhook::wait_for_batch() {
 }
 
 AuditWebhook::Batch AuditWebhook::next_batch() {
-    Batch batch{.text = R"({"kind":"EventList","apiVersion":"audit.k8s.io/v1","metadata":{},"items":[)",
-                .events = std::min(waiting_.size(), options_.batch_max_size)};
-    for (std::size_t i = 0; i < batch.events; ++i) {
-        if (i > 0) batch.text += ',';
+    Batch batch{.text = R"({"kind":"EventList","apiVersion":"audit.k8s.io/v1","metadata":{},"items":[)"};
+    for (; !waiting_.empty() && batch.events < options_.batch_max_size && batch.bytes < BatchBytes; ++batch.events) {
+        if (batch.events > 0) batch.text += ',';
         batch.text += waiting_.front();
         batch.bytes += waiting_.front().size();
         waiting_.pop_front();

@@ -49,6 +49,7 @@ private:
         std::string text;
         std::size_t events = 0, bytes = 0;
     };
+    bool fills_a_batch() const;
     /// Removes the oldest events from the buffer.
     Batch next_batch();
     Task<> deliver(const std::string& batch);

@@ -59,6 +59,16 @@ TEST_F(AuditWebhookTest, SendsFullBatchesAtOnceAndTheRestInTime) {
     EXPECT_EQ(lost("webhook") + lost("buffered"), 0u);
 }
 
+TEST_F(AuditWebhookTest, SendsLargeEventsAtOnceSoThatTheyTakeNoPlaceFromOthers) {
+    make({.batch_max_size = 400, .batch_max_wait = 30s});
+    for (int i = 0; i < 100; ++i) {
+        webhook->add(R"({"auditID":")" + std::string(300'000, 'x') + "\"}");
+        loop.advance(1ms);
+    }
+    EXPECT_EQ(lost("buffered"), 0u);
+    EXPECT_EQ(sizes, std::vector<std::size_t>(25, 4));
+}
+
 TEST_F(AuditWebhookTest, TriesFiveTimesWithLongerPausesThenLosesTheBatch) {
     make({.batch_max_size = 2, .initial_backoff = 10s});
     answer = 503;

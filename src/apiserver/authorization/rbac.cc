@@ -1,6 +1,8 @@
 #include "apiserver/authorization/rbac.h"
 
 #include <algorithm>
+#include <functional>
+#include <unordered_set>
 
 namespace porthole::apiserver {
 namespace {
@@ -53,16 +55,22 @@ bool allows(const PolicyRule& rule, const Atom& atom) {
     return rule.resource_names.empty() || (!atom.name.empty() && holds(rule.resource_names, atom.name));
 }
 
-std::vector<Atom> atoms_of(const PolicyRule& rule) {
-    std::vector<Atom> atoms;
+constexpr std::size_t MostAtoms = 20'000;
+
+/// Whether `holds_for` is true of each single thing that the rule allows; there may be the product of its lists of them, so false beyond
+/// `left`, which is reduced by those that were asked about.
+bool holds_for_all(const PolicyRule& rule, std::size_t& left, const std::function<bool(const Atom&)>& holds_for) {
+    const auto check = [&](const Atom& atom) { return left > 0 && left-- > 0 && holds_for(atom); };
     const Strings names = rule.resource_names.empty() ? Strings{""} : rule.resource_names;
     for (const std::string& verb : rule.verbs) {
-        for (const std::string& path : rule.non_resource_urls) atoms.push_back({.verb = verb, .path = path});
+        for (const std::string& path : rule.non_resource_urls)
+            if (!check({.verb = verb, .path = path})) return false;
         for (const std::string& group : rule.api_groups)
             for (const std::string& resource : rule.resources)
-                for (const std::string& name : names) atoms.push_back({verb, group, resource, name, ""});
+                for (const std::string& name : names)
+                    if (!check({verb, group, resource, name, ""})) return false;
     }
-    return atoms;
+    return true;
 }
 
 }  // namespace
@@ -84,12 +92,11 @@ bool subject_is(const Subject& subject, const User& user, std::string_view bindi
 }
 
 bool covers(const std::vector<PolicyRule>& owned, const std::vector<PolicyRule>& wanted) {
-    for (const PolicyRule& rule : wanted) {
-        for (const Atom& atom : atoms_of(rule)) {
-            if (std::ranges::none_of(owned, [&](const PolicyRule& one) { return allows(one, atom); })) return false;
-        }
-    }
-    return true;
+    std::size_t left = MostAtoms;
+    const auto is_owned = [&](const Atom& atom) {
+        return std::ranges::any_of(owned, [&](const PolicyRule& one) { return allows(one, atom); });
+    };
+    return std::ranges::all_of(wanted, [&](const PolicyRule& rule) { return holds_for_all(rule, left, is_owned); });
 }
 
 const std::vector<PolicyRule>* RbacAuthorizer::find_rules(const RoleRef& reference, std::string_view namespace_) const {
@@ -107,12 +114,13 @@ std::vector<PolicyRule> RbacAuthorizer::rules_of(const RoleRef& reference, std::
 }
 
 void RbacAuthorizer::visit_rules(const User& user, std::string_view namespace_, const RuleVisitor& visit) const {
+    std::unordered_set<const std::vector<PolicyRule>*> seen;  // thousands of bindings may name one large role
     const auto visit_binding = [&](const auto& binding, const char* kind, std::string_view binding_namespace) {
         const auto subject =
             std::ranges::find_if(binding.subjects, [&](const Subject& one) { return subject_is(one, user, binding_namespace); });
         if (subject == binding.subjects.end()) return true;
         const auto* rules = find_rules(binding.role_ref, binding_namespace);
-        if (!rules) return true;
+        if (!rules || !seen.insert(rules).second) return true;
         const std::function<std::string()> why = [&] {
             const std::string name =
                 binding_namespace.empty() ? binding.metadata.name : binding.metadata.name + "/" + std::string(binding_namespace);

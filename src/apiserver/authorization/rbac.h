@@ -37,7 +37,8 @@ private:
 bool rule_allows(const api::rbac::v1::PolicyRule& rule, const AuthorizationAttributes& attributes);
 /// `binding_namespace` completes a service account without one.
 bool subject_is(const api::rbac::v1::Subject& subject, const User& user, std::string_view binding_namespace);
-/// Whether `owned` allows everything that `wanted` allows: no user may grant rights that they do not have.
+/// Whether `owned` allows everything that `wanted` allows: no user may grant rights that they do not have. False where `wanted` allows more
+/// than 20,000 single things, of which a rule may have the product of its lists.
 bool covers(const std::vector<api::rbac::v1::PolicyRule>& owned, const std::vector<api::rbac::v1::PolicyRule>& wanted);
 
 }  // namespace porthole::apiserver

@@ -92,6 +92,13 @@ TEST(Rbac, NobodyCoversMoreThanHeHolds) {
     EXPECT_FALSE(covers(owned, {{.verbs = {"get"}, .non_resource_urls = {"/metrics"}}}));
 }
 
+TEST(Rbac, ARuleThatAllowsAProductOfThousandsIsCoveredByNoOne) {
+    std::vector<std::string> many(3000, "x");
+    const PolicyRule all{.verbs = {"*"}, .api_groups = {"*"}, .resources = {"*"}};
+    EXPECT_FALSE(covers({all}, {{.verbs = many, .api_groups = many, .resources = many, .resource_names = many}}));
+    EXPECT_TRUE(covers({all}, {{.verbs = {"get"}, .api_groups = {""}, .resources = {"pods"}, .resource_names = many}}));
+}
+
 TEST(BootstrapPolicy, BindsEachControllerToItsServiceAccount) {
     Cluster cluster;
     EXPECT_TRUE(cluster.decide({.name = "system:serviceaccount:kube-system:replicaset-controller"}, "create", "pods", "x").allowed());

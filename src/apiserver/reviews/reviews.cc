@@ -77,6 +77,11 @@ Result<AuthorizationAttributes> question_about_subject(const Review& review) {
     if (spec.user.empty() && spec.groups.empty()) {
         return invalid(Review::kind(), "FieldValueInvalid", "spec.user", "Invalid value: at least one of user or group must be specified");
     }
+    constexpr std::size_t MostGroups = 1000;  // each is compared with the subjects of all bindings
+    if (spec.groups.size() > MostGroups) {
+        return invalid(Review::kind(), "FieldValueTooMany", "spec.groups",
+                       "Too many: " + std::to_string(spec.groups.size()) + ": must have at most " + std::to_string(MostGroups) + " items");
+    }
     return question(Review::kind(), spec, {.name = spec.user, .uid = spec.uid, .groups = spec.groups, .extra = spec.extra});
 }
 
